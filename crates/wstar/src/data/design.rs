@@ -1,0 +1,341 @@
+//! The design matrix: dense or CSR, stored in `f32` where every value is exact in it, else in `f64`.
+
+use crate::data::Row;
+use crate::error::{Error, Result};
+
+/// A dense matrix, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dense<T> {
+    values: Vec<T>,
+    rows: usize,
+    features: usize,
+}
+
+impl<T> Dense<T> {
+    /// A matrix of `rows` × `features` from its values, row by row.
+    pub fn new(values: Vec<T>, rows: usize, features: usize) -> Result<Self> {
+        if rows.checked_mul(features) != Some(values.len()) {
+            return Err(Error::data(format!(
+                "{} values do not make {rows} rows of {features}",
+                values.len()
+            )));
+        }
+        Ok(Dense {
+            values,
+            rows,
+            features,
+        })
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// All values, row by row.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.values[i * self.features..(i + 1) * self.features]
+    }
+}
+
+/// A sparse matrix in compressed rows; the indices of a row increase strictly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Csr<T> {
+    starts: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+    features: usize,
+}
+
+impl<T> Csr<T> {
+    /// A matrix from its parts: row `i` holds the entries `starts[i]..starts[i + 1]`.
+    pub fn new(starts: Vec<usize>, indices: Vec<u32>, values: Vec<T>, features: usize) -> Result<Self> {
+        let ends_fit = starts.first() == Some(&0)
+            && starts.last() == Some(&indices.len())
+            && starts.is_sorted()
+            && indices.len() == values.len();
+        if !ends_fit {
+            return Err(Error::data(
+                "the row starts of a sparse matrix do not fit its entries",
+            ));
+        }
+        for (i, bounds) in starts.windows(2).enumerate() {
+            let row = &indices[bounds[0]..bounds[1]];
+            let increasing = row.windows(2).all(|pair| pair[0] < pair[1]);
+            if !increasing || row.last().is_some_and(|&j| j as usize >= features) {
+                return Err(Error::data(format!(
+                    "row {i} of a sparse matrix has unsorted, repeated or too large indices"
+                )));
+            }
+        }
+        Ok(Csr {
+            starts,
+            indices,
+            values,
+            features,
+        })
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of columns.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Where each row starts, and the end of the last one.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The columns of all entries.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The values of all entries.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Columns and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[T]) {
+        let span = self.starts[i]..self.starts[i + 1];
+        (&self.indices[span.clone()], &self.values[span])
+    }
+
+    /// The same entries in a matrix with more columns (never fewer than are used).
+    #[must_use]
+    pub fn widened(mut self, features: usize) -> Self {
+        self.features = self.features.max(features);
+        self
+    }
+}
+
+/// The design matrix in one of its four storages. Storage never changes an answer: `f32` is used
+/// only where every value is exact in it, and solver vectors are always `f64`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Design {
+    /// Dense, `f32`.
+    Dense32(Dense<f32>),
+    /// Dense, `f64`.
+    Dense64(Dense<f64>),
+    /// Sparse, `f32`.
+    Sparse32(Csr<f32>),
+    /// Sparse, `f64`.
+    Sparse64(Csr<f64>),
+}
+
+/// Runs the same expression on whichever storage a design has.
+macro_rules! on_storage {
+    ($design:expr, $matrix:ident => $body:expr) => {
+        match $design {
+            Design::Dense32($matrix) => $body,
+            Design::Dense64($matrix) => $body,
+            Design::Sparse32($matrix) => $body,
+            Design::Sparse64($matrix) => $body,
+        }
+    };
+}
+
+impl Design {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        on_storage!(self, matrix => matrix.rows())
+    }
+
+    /// The number of columns.
+    pub fn features(&self) -> usize {
+        on_storage!(self, matrix => matrix.features())
+    }
+
+    /// How many values are stored.
+    pub fn stored(&self) -> usize {
+        on_storage!(self, matrix => matrix.values().len())
+    }
+
+    /// Whether rows are stored sparsely.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Design::Sparse32(_) | Design::Sparse64(_))
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> Row<'_> {
+        match self {
+            Design::Dense32(matrix) => Row::Dense32(matrix.row(i)),
+            Design::Dense64(matrix) => Row::Dense64(matrix.row(i)),
+            Design::Sparse32(matrix) => {
+                let (indices, values) = matrix.row(i);
+                Row::Sparse32(indices, values)
+            }
+            Design::Sparse64(matrix) => {
+                let (indices, values) = matrix.row(i);
+                Row::Sparse64(indices, values)
+            }
+        }
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.rows()).map(|i| self.row(i))
+    }
+
+    /// A dense design from rows of numbers, in the narrowest storage that is exact.
+    ///
+    /// ```
+    /// let design = wstar::data::Design::from_rows(&[vec![0.0, 1.5], vec![0.1, 2.0]]).unwrap();
+    /// assert_eq!((design.rows(), design.features()), (2, 2));
+    /// assert!(matches!(design, wstar::data::Design::Dense64(_)), "0.1 is not exact in f32");
+    /// ```
+    pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self> {
+        let features = rows.first().map_or(0, Vec::len);
+        if let Some(i) = rows.iter().position(|row| row.len() != features) {
+            return Err(Error::data(format!(
+                "row {i} has {} values where the first has {features}",
+                rows[i].len()
+            )));
+        }
+        Design::from_dense(rows.concat(), rows.len(), features)
+    }
+
+    /// A dense design from its values row by row, in the narrowest storage that is exact.
+    pub fn from_dense(values: Vec<f64>, rows: usize, features: usize) -> Result<Self> {
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let (row, column) = (at / features.max(1), at % features.max(1));
+            return Err(Error::data(format!(
+                "row {row}, column {column}: {} is not a finite number",
+                values[at]
+            )));
+        }
+        Ok(if values.iter().all(|&v| exact_in_f32(v)) {
+            let narrow = values.iter().map(|&v| v as f32).collect();
+            Design::Dense32(Dense::new(narrow, rows, features)?)
+        } else {
+            Design::Dense64(Dense::new(values, rows, features)?)
+        })
+    }
+
+    /// A sparse design from its parts, in the narrowest storage that is exact.
+    pub fn from_csr(
+        starts: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<f64>,
+        features: usize,
+    ) -> Result<Self> {
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let row = starts.partition_point(|&start| start <= at).saturating_sub(1);
+            let column = indices.get(at).copied().unwrap_or_default();
+            return Err(Error::data(format!(
+                "row {row}, column {column}: {} is not a finite number",
+                values[at]
+            )));
+        }
+        Ok(if values.iter().all(|&v| exact_in_f32(v)) {
+            let narrow = values.iter().map(|&v| v as f32).collect();
+            Design::Sparse32(Csr::new(starts, indices, narrow, features)?)
+        } else {
+            Design::Sparse64(Csr::new(starts, indices, values, features)?)
+        })
+    }
+
+    /// The rows at the given positions, in that order, in the same storage.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Design::Dense32(matrix) => Design::Dense32(select_dense(matrix, rows)),
+            Design::Dense64(matrix) => Design::Dense64(select_dense(matrix, rows)),
+            Design::Sparse32(matrix) => Design::Sparse32(select_sparse(matrix, rows)),
+            Design::Sparse64(matrix) => Design::Sparse64(select_sparse(matrix, rows)),
+        }
+    }
+}
+
+/// Whether `f32` holds this value without rounding.
+pub(crate) fn exact_in_f32(value: f64) -> bool {
+    f64::from(value as f32) == value
+}
+
+fn select_dense<T: Copy>(matrix: &Dense<T>, rows: &[usize]) -> Dense<T> {
+    Dense {
+        values: rows.iter().flat_map(|&i| matrix.row(i)).copied().collect(),
+        rows: rows.len(),
+        features: matrix.features,
+    }
+}
+
+fn select_sparse<T: Copy>(matrix: &Csr<T>, rows: &[usize]) -> Csr<T> {
+    let mut selected = Csr {
+        starts: vec![0],
+        indices: Vec::new(),
+        values: Vec::new(),
+        features: matrix.features,
+    };
+    for &i in rows {
+        let (indices, values) = matrix.row(i);
+        selected.indices.extend_from_slice(indices);
+        selected.values.extend_from_slice(values);
+        selected.starts.push(selected.indices.len());
+    }
+    selected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_is_the_narrowest_that_is_exact() {
+        let integers = Design::from_rows(&[vec![1.0, 16_777_216.0]]).unwrap();
+        assert!(matches!(integers, Design::Dense32(_)));
+        let beyond = Design::from_rows(&[vec![1.0, 16_777_217.0]]).unwrap();
+        assert!(matches!(beyond, Design::Dense64(_)));
+        let sparse = Design::from_csr(vec![0, 1], vec![3], vec![1e300], 5).unwrap();
+        assert!(matches!(sparse, Design::Sparse64(_)));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_refused_by_row_and_column() {
+        let error = Design::from_rows(&[vec![1.0, 2.0], vec![3.0, f64::NAN]]).unwrap_err();
+        assert!(error.to_string().contains("row 1, column 1"), "{error}");
+        let error = Design::from_csr(vec![0, 1, 1, 2], vec![0, 4], vec![1.0, f64::INFINITY], 5).unwrap_err();
+        assert!(error.to_string().contains("row 2, column 4"), "{error}");
+    }
+
+    #[test]
+    fn broken_sparse_parts_are_refused() {
+        assert!(
+            Csr::new(vec![0, 2], vec![1, 1], vec![1.0, 1.0], 3).is_err(),
+            "repeated"
+        );
+        assert!(
+            Csr::new(vec![0, 2], vec![2, 1], vec![1.0, 1.0], 3).is_err(),
+            "unsorted"
+        );
+        assert!(Csr::new(vec![0, 1], vec![3], vec![1.0], 3).is_err(), "too large");
+        assert!(
+            Csr::new(vec![0, 5], vec![0], vec![1.0], 3).is_err(),
+            "beyond the end"
+        );
+    }
+
+    #[test]
+    fn selecting_rows_keeps_their_values() {
+        let sparse = Design::from_csr(vec![0, 1, 3, 3], vec![1, 0, 2], vec![5.0, 6.0, 7.0], 3).unwrap();
+        let picked = sparse.select(&[2, 1, 1]);
+        assert_eq!(picked.row(0).to_dense(3), [0.0, 0.0, 0.0]);
+        assert_eq!(picked.row(2).to_dense(3), [6.0, 0.0, 7.0]);
+    }
+}

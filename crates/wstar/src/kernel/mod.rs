@@ -1,0 +1,6 @@
+//! The hot loops. The only room where `unsafe` and SIMD may live, each with its reason and a test
+//! against the plain version.
+
+pub mod dense;
+pub mod map;
+pub mod sparse;
