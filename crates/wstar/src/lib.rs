@@ -7,9 +7,20 @@
 //!                                                                 └─▶ predict · evaluate · verify
 //! ```
 
+pub mod bayes;
+pub mod certify;
 pub mod data;
 pub mod error;
+pub mod fit;
 pub mod io;
 pub mod kernel;
+pub mod metrics;
+pub mod model;
+pub mod online;
+pub mod schedule;
+pub mod settings;
+pub mod watch;
 
 pub use error::{Error, ErrorKind, Result};
+pub use fit::fit;
+pub use model::{Model, evaluate, verify};

@@ -1,0 +1,350 @@
+//! The mistake bound of the perceptron family.
+//!
+//! Let `u` be any hyperplane of lifted norm 1, `R ≥ ‖x̃ᵢ‖`, `γ > 0`, and `D² = Σ max(0, γ − yᵢ u·x̃ᵢ)²` the
+//! slack that `u` needs for the margin `γ` (0 if it separates with that margin). A perceptron that starts
+//! at 0 with a constant rate and learns from each example at most `k` times makes at most
+//! `((R + √k·D)/γ)²` updates (Novikoff 1962 for `D = 0`; Freund and Schapire 1999).
+//!
+//! In general, let the rates be `αcᵢf(t)` with weights `c ∈ [a, A]` and a schedule `f`. After `M` updates
+//! `u·w_M ≥ u·w₀ + αγa·S₁ − αA·√S₂·√k·D` and `‖w_M‖ ≤ ‖w₀‖ + αA·√S₂·R`, with `S₁ = Σf(t)`, `S₂ = Σf(t)²`,
+//! and the first cannot exceed the second.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::certify::AGREEMENT;
+use crate::error::Result;
+use crate::kernel::dense;
+use crate::model::Hyperplane;
+use crate::online::{Examples, label};
+use crate::schedule::Schedule;
+
+/// What a bound needs to know of the run, other than the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunConditions {
+    /// Whether rows were lifted to `(x, 1)`.
+    pub intercept: bool,
+    /// The learning rate of the first update.
+    pub rate: f64,
+    /// How it changed.
+    pub schedule: Schedule,
+    /// How often one example can have been learnt from; `None` if that is not known.
+    pub repeats: Option<u64>,
+    /// The start, if it was not 0.
+    pub start: Option<Hyperplane>,
+}
+
+/// The claim that a run made no more updates than theory allows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MistakeBound {
+    /// Updates made.
+    pub updates: u64,
+    /// `R`, the largest norm of a (lifted) row.
+    pub radius: f64,
+    /// `γ`, the margin that the bound is computed with; `None` if no useful one is known.
+    pub margin: Option<f64>,
+    /// `D`, the slack that the separator needs for that margin; 0 if it separates.
+    pub slack: f64,
+    /// No run can make more updates than this; `None` if nothing finite can be said.
+    pub bound: Option<f64>,
+    /// The hyperplane `u` behind the margin.
+    pub separator: Hyperplane,
+    /// How the run was made.
+    pub conditions: RunConditions,
+}
+
+impl MistakeBound {
+    /// Whether the updates stay within the bound.
+    pub fn holds(&self) -> bool {
+        self.bound.is_some_and(|bound| self.updates as f64 <= bound)
+    }
+
+    /// Whether the separator separates the classes.
+    pub fn separable(&self) -> bool {
+        self.margin.is_some() && self.slack == 0.0
+    }
+}
+
+/// What a bound is made of, found in one pass over the data by the definitions.
+#[derive(Debug, Clone, Copy)]
+struct Findings {
+    squared_radius: f64,
+    squared_slack: f64,
+    least_weight: f64,
+    largest_weight: f64,
+}
+
+/// A hyperplane of lifted norm 1 (or 0 if it was 0), and the margin it is to be used with.
+type Separator = (Hyperplane, Option<f64>);
+
+/// Certifies a run from the data: for each discriminant, the updates it made, how it was made, and
+/// hyperplanes that may separate well. The one that gives the least bound is kept.
+pub fn bound_mistakes(
+    examples: &mut dyn Examples,
+    updates: &[u64],
+    conditions: &[RunConditions],
+    candidates: &[Vec<Hyperplane>],
+) -> Result<Vec<MistakeBound>> {
+    let separators = choose(examples, conditions, candidates)?;
+    let findings = measure(examples, conditions, &separators)?;
+    Ok(separators
+        .into_iter()
+        .zip(findings)
+        .zip(updates.iter().zip(conditions))
+        .map(|(((separator, margin), found), (&updates, conditions))| {
+            assemble(updates, separator, margin, found, conditions.clone())
+        })
+        .collect())
+}
+
+/// Recomputes a claim from the data: the same separators, margins and updates, everything else anew.
+pub fn recompute_mistakes(examples: &mut dyn Examples, claims: &[MistakeBound]) -> Result<Vec<MistakeBound>> {
+    let conditions: Vec<RunConditions> = claims.iter().map(|claim| claim.conditions.clone()).collect();
+    let separators: Vec<Separator> = claims
+        .iter()
+        .map(|claim| (unit(&claim.separator), claim.margin))
+        .collect();
+    let findings = measure(examples, &conditions, &separators)?;
+    Ok(claims
+        .iter()
+        .zip(findings)
+        .map(|(claim, found)| {
+            assemble(
+                claim.updates,
+                claim.separator.clone(),
+                claim.margin,
+                found,
+                claim.conditions.clone(),
+            )
+        })
+        .collect())
+}
+
+fn assemble(
+    updates: u64,
+    separator: Hyperplane,
+    margin: Option<f64>,
+    found: Findings,
+    conditions: RunConditions,
+) -> MistakeBound {
+    let slack = found.squared_slack.sqrt();
+    let radius = found.squared_radius.sqrt();
+    let weights = (found.least_weight, found.largest_weight);
+    let bound =
+        margin.and_then(|margin| most_updates(radius, margin, slack, weights, &separator, &conditions));
+    MistakeBound {
+        updates,
+        radius,
+        margin,
+        slack,
+        bound,
+        separator,
+        conditions,
+    }
+}
+
+/// The most updates that the theorem at the head of this file allows; `None` if it allows any number.
+fn most_updates(
+    radius: f64,
+    margin: f64,
+    slack: f64,
+    (least_weight, largest_weight): (f64, f64),
+    separator: &Hyperplane,
+    conditions: &RunConditions,
+) -> Option<f64> {
+    if margin.is_nan() || margin <= 0.0 {
+        return None;
+    }
+    let repeated_slack = match conditions.repeats {
+        Some(repeats) => (repeats as f64).sqrt() * slack,
+        None if slack == 0.0 => 0.0,
+        None => return None,
+    };
+    // How much of the start's length does not point along the separator.
+    let excess = conditions.start.as_ref().map_or(0.0, |start| {
+        let width = start.weights.len().min(separator.weights.len());
+        let along = dense::dot(&start.weights[..width], &separator.weights[..width])
+            + start.intercept * separator.intercept;
+        (start.lifted_norm() - along).max(0.0)
+    });
+    // γa·S₁ ≤ A·√S₂·(R + √k·D) + excess/α, where S₁ and S₂ belong to the schedule.
+    let gain = margin * least_weight;
+    let loss = largest_weight * (radius + repeated_slack);
+    let excess = excess / conditions.rate;
+    let most = match conditions.schedule {
+        Schedule::Constant => {
+            let root = (loss + (loss * loss + 4.0 * gain * excess).sqrt()) / (2.0 * gain);
+            root * root
+        }
+        // S₂ < π²/6, and S₁ ≥ ln(M + 1).
+        Schedule::Inverse => {
+            let sum = (loss * std::f64::consts::PI / 6f64.sqrt() + excess) / gain;
+            sum.exp_m1()
+        }
+        // S₂ < 2n, and S₁ ≥ n·(log₂(M/n + 1) − 1), with n steps at the full rate.
+        Schedule::Halving { first } => {
+            let first = first as f64;
+            let sum = (loss * (2.0 * first).sqrt() + excess) / gain;
+            first * ((sum / first + 1.0).exp2() - 1.0)
+        }
+    };
+    // What rounding may have taken off is given back.
+    let most = most * (1.0 + AGREEMENT);
+    most.is_finite().then_some(most)
+}
+
+/// The hyperplane scaled to lifted norm 1; 0 stays 0.
+fn unit(hyperplane: &Hyperplane) -> Hyperplane {
+    let norm = hyperplane.lifted_norm();
+    if norm == 0.0 || !norm.is_finite() {
+        return Hyperplane::zero(hyperplane.weights.len());
+    }
+    let weights = hyperplane.weights.iter().map(|w| w / norm).collect();
+    Hyperplane::new(weights, hyperplane.intercept / norm)
+}
+
+/// One pass over the data for given separators and margins, by the definitions.
+fn measure(
+    examples: &mut dyn Examples,
+    conditions: &[RunConditions],
+    separators: &[Separator],
+) -> Result<Vec<Findings>> {
+    let mut findings = vec![
+        Findings {
+            squared_radius: 0.0,
+            squared_slack: 0.0,
+            least_weight: f64::INFINITY,
+            largest_weight: 0.0,
+        };
+        separators.len()
+    ];
+    let _ = examples.pass(0, &mut |example| {
+        let squared_norm = example.row.squared_norm();
+        for (k, (found, (separator, margin))) in findings.iter_mut().zip(separators).enumerate() {
+            let lift = if conditions[k].intercept { 1.0 } else { 0.0 };
+            found.squared_radius = found.squared_radius.max(squared_norm + lift);
+            found.least_weight = found.least_weight.min(example.weight);
+            found.largest_weight = found.largest_weight.max(example.weight);
+            if let Some(margin) = margin {
+                let y = label(example.class, k, separators.len());
+                let missing = (margin - y * separator.score(example.row)).max(0.0);
+                found.squared_slack += missing * missing;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(findings)
+}
+
+/// For each discriminant, the candidate and the margin that give the least bound.
+///
+/// One pass: the margins of the rows are sorted into buckets between powers of √2, so that the slack at
+/// each power follows from sums over the smaller ones. What is found here only chooses; [`measure`] then
+/// computes the numbers of the claim.
+fn choose(
+    examples: &mut dyn Examples,
+    conditions: &[RunConditions],
+    candidates: &[Vec<Hyperplane>],
+) -> Result<Vec<Separator>> {
+    let mut buckets: Vec<Vec<Buckets>> = candidates
+        .iter()
+        .map(|candidates| {
+            candidates
+                .iter()
+                .map(|candidate| Buckets::new(unit(candidate)))
+                .collect()
+        })
+        .collect();
+    let (mut squared_radius, mut least_weight, mut largest_weight) = (0.0f64, f64::INFINITY, 0.0f64);
+    let _ = examples.pass(0, &mut |example| {
+        squared_radius = squared_radius.max(example.row.squared_norm());
+        least_weight = least_weight.min(example.weight);
+        largest_weight = largest_weight.max(example.weight);
+        let discriminants = buckets.len();
+        for (k, candidates) in buckets.iter_mut().enumerate() {
+            let y = label(example.class, k, discriminants);
+            candidates
+                .iter_mut()
+                .for_each(|bucket| bucket.add(y * bucket.separator.score(example.row)));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let weights = (least_weight, largest_weight);
+    Ok(buckets
+        .into_iter()
+        .zip(conditions)
+        .map(|(candidates, conditions)| {
+            let lift = if conditions.intercept { 1.0 } else { 0.0 };
+            let radius = (squared_radius + lift).sqrt();
+            let mut best: (f64, Separator) = (f64::INFINITY, (Hyperplane::default(), None));
+            for candidate in candidates {
+                for (margin, slack) in candidate.margins_and_slacks() {
+                    let bound =
+                        most_updates(radius, margin, slack, weights, &candidate.separator, conditions);
+                    if bound.is_some_and(|bound| bound < best.0) {
+                        best = (
+                            bound.unwrap_or_default(),
+                            (candidate.separator.clone(), Some(margin)),
+                        );
+                    }
+                }
+            }
+            best.1
+        })
+        .collect())
+}
+
+/// Rows counted by their margin under one separator.
+struct Buckets {
+    separator: Hyperplane,
+    least: f64,
+    /// Number, sum and sum of squares of the margins up to each power of √2.
+    sums: Vec<[f64; 3]>,
+}
+
+/// The powers of √2 that are tried as margins: far beyond what data in reasonable units need.
+const LOWEST_POWER: i32 = -160;
+const HIGHEST_POWER: i32 = 160;
+
+impl Buckets {
+    fn new(separator: Hyperplane) -> Self {
+        let buckets = (HIGHEST_POWER - LOWEST_POWER + 1) as usize;
+        Buckets {
+            separator,
+            least: f64::INFINITY,
+            sums: vec![[0.0; 3]; buckets],
+        }
+    }
+
+    fn add(&mut self, margin: f64) {
+        self.least = self.least.min(margin);
+        let power = if margin > 0.0 {
+            ((2.0 * margin.log2()).ceil() as i32).clamp(LOWEST_POWER, HIGHEST_POWER)
+        } else {
+            LOWEST_POWER
+        };
+        let sums = &mut self.sums[(power - LOWEST_POWER) as usize];
+        sums[0] += 1.0;
+        sums[1] += margin;
+        sums[2] += margin * margin;
+    }
+
+    /// Margins worth trying, each with the slack it needs.
+    fn margins_and_slacks(&self) -> Vec<(f64, f64)> {
+        let mut tried = Vec::new();
+        if self.least > 0.0 && self.least.is_finite() {
+            tried.push((self.least, 0.0));
+        }
+        let mut below = [0.0; 3];
+        for (power, sums) in (LOWEST_POWER..).zip(&self.sums) {
+            below.iter_mut().zip(sums).for_each(|(below, sum)| *below += sum);
+            let margin = 2f64.powf(f64::from(power) / 2.0);
+            if below[0] > 0.0 {
+                let squared = margin * margin * below[0] - 2.0 * margin * below[1] + below[2];
+                tried.push((margin, squared.max(0.0).sqrt()));
+            }
+        }
+        tried
+    }
+}

@@ -1,0 +1,61 @@
+//! Fits the methods that estimate densities and decide by the Bayes rule.
+
+use crate::bayes::{self, Penalties};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::fit::Outcome;
+use crate::model::{FitRecord, Predictor, certify_estimate};
+use crate::settings::{Density, Method, Settings};
+use crate::watch::Status;
+
+/// Estimates, and certifies what was estimated.
+pub(super) fn fit(data: &Dataset, settings: &Settings) -> Result<Outcome> {
+    let (codes, classes) = data.require_classes()?;
+    let penalties = settings.penalties.clone().map(Penalties::new).transpose()?;
+    if let Some(penalties) = &penalties {
+        penalties.check(classes.len())?;
+    }
+    let estimate = bayes::fit(data, &estimation(settings)?)?;
+    let certificate = certify_estimate(data, &estimate)?;
+    let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
+    Ok(Outcome {
+        predictor: Predictor::Bayes { estimate, penalties },
+        fit: FitRecord {
+            // A closed form has converged if its certificate says so, and otherwise ran out of digits.
+            status: if certificate.holds() {
+                Status::Converged
+            } else {
+                Status::IterationLimit
+            },
+            rows,
+            passes: 2,
+            iterations: 1,
+            seen: 2 * rows,
+            mistakes_by_pass: Vec::new(),
+        },
+        certificate,
+    })
+}
+
+fn estimation(settings: &Settings) -> Result<bayes::Settings> {
+    let shrinkage = settings.shrinkage.unwrap_or(0.0);
+    let density = settings.density.unwrap_or_default();
+    Ok(match (settings.method(), density) {
+        (Method::Gaussian, _) => bayes::Settings::Gaussian { shrinkage },
+        (Method::Lda, _) => bayes::Settings::Lda { shrinkage },
+        (Method::NaiveBayes, Density::Gaussian) => bayes::Settings::NaiveGaussian {
+            var_smoothing: settings.smoothing.unwrap_or(1e-9),
+        },
+        (Method::NaiveBayes, Density::Bernoulli) => bayes::Settings::NaiveBernoulli {
+            alpha: settings.smoothing.unwrap_or(1.0),
+            threshold: 0.0,
+        },
+        (Method::NaiveBayes, Density::Multinomial) => bayes::Settings::NaiveMultinomial {
+            alpha: settings.smoothing.unwrap_or(1.0),
+        },
+        (Method::Minimax, _) => bayes::Settings::Minimax,
+        (method, _) => {
+            return Err(Error::settings(format!("{} does not estimate densities", method.name())));
+        }
+    })
+}

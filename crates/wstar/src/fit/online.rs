@@ -1,0 +1,403 @@
+//! Fits the mistake-driven methods: chooses the learner, feeds it, and certifies the run.
+
+use crate::certify::{self, Certificate, RunConditions, Separation};
+use crate::data::{Classes, Dataset, Schema};
+use crate::error::{Error, Result};
+use crate::fit::Outcome;
+use crate::model::{FitRecord, Hyperplane, Model, Predictor};
+use crate::online::{
+    Averaged, Examples, Hulls, InMemory, Kozinec, KozinecRule, Learner, Order, Passes, Perceptron, PerceptronRule,
+    Plan, Pocket, Run, Voters, Voting, discriminants, run, run_worst,
+};
+use crate::settings::{Method, Rule, Settings};
+use crate::watch::{Budget, Status, Unwatched, Watch};
+
+/// How much margin Kozinec's algorithm may leave on the table unless told otherwise.
+const DEFAULT_EPSILON: f64 = 0.01;
+
+/// Where the examples come from.
+enum Feed<'a> {
+    Memory {
+        data: &'a Dataset,
+        codes: &'a [u32],
+        rule: Rule,
+        seed: u64,
+    },
+    /// `again` tells whether the stream can be passed over once more.
+    Stream { examples: &'a mut dyn Examples, again: bool },
+}
+
+impl Feed<'_> {
+    fn run<L: Learner>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
+        match self {
+            Feed::Memory { data, codes, rule, seed } => {
+                let order = match rule {
+                    Rule::Cyclic => Order::Cyclic,
+                    Rule::Shuffled => Order::Shuffled(*seed),
+                    Rule::Worst => return Ok(run_worst(team, data, codes, plan, watch)),
+                };
+                run(team, &mut InMemory::new(data, codes, order), plan, watch)
+            }
+            Feed::Stream { examples, .. } => run(team, *examples, plan, watch),
+        }
+    }
+
+    /// Lets `look` pass over the examples again, in the order of the rows; `None` if they are gone.
+    fn look_again<T>(&mut self, look: impl FnOnce(&mut dyn Examples) -> Result<T>) -> Result<Option<T>> {
+        match self {
+            Feed::Memory { data, codes, .. } => look(&mut InMemory::new(data, codes, Order::Cyclic)).map(Some),
+            Feed::Stream { examples, again: true } => look(*examples).map(Some),
+            Feed::Stream { again: false, .. } => Ok(None),
+        }
+    }
+}
+
+/// Fits a mistake-driven method to data in memory.
+pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
+    let (codes, classes) = data.require_classes()?;
+    let rule = settings.rule.unwrap_or(match settings.method() {
+        Method::VotedPerceptron | Method::AveragedPerceptron | Method::Pocket => Rule::Shuffled,
+        _ => Rule::Cyclic,
+    });
+    let may_choose = matches!(settings.method(), Method::Perceptron | Method::Pocket | Method::Kozinec);
+    if rule == Rule::Worst && !may_choose {
+        return Err(Error::settings(format!(
+            "--rule worst does not go with --method {}, which takes the examples as they come",
+            settings.method().name()
+        ))
+        .hint("use it with perceptron, pocket or kozinec"));
+    }
+    let feed = Feed::Memory {
+        data,
+        codes,
+        rule,
+        seed: settings.seed,
+    };
+    Fit::new(settings, classes.len(), data.features(), feed)?.fit(watch)
+}
+
+/// Fits a mistake-driven method to a stream in constant memory.
+///
+/// `again` tells whether the stream can be passed over once more, so that the run can be certified.
+pub fn fit_stream(
+    examples: &mut dyn Examples,
+    schema: &mut dyn FnMut() -> Schema,
+    classes: &Classes,
+    again: bool,
+    settings: &Settings,
+    watch: &mut dyn Watch,
+) -> Result<Model> {
+    settings.check()?;
+    let method = settings.method();
+    if !method.is_online() || matches!(method, Method::Pocket | Method::Kozinec) {
+        return Err(Error::settings(format!("--stream does not go with --method {}", method.name()))
+            .hint("use perceptron, online-perceptron, voted-perceptron or averaged-perceptron"));
+    }
+    if settings.rule.is_some_and(|rule| rule != Rule::Cyclic) {
+        return Err(Error::settings("a stream is read in its own order: only --rule cyclic goes with --stream"));
+    }
+    if !again && settings.epochs.is_some_and(|epochs| epochs != 1.0) {
+        return Err(Error::settings("standard input goes by only once: use --epochs 1 or a file"));
+    }
+    let feed = Feed::Stream { examples, again };
+    let mut outcome = Fit::new(settings, classes.len(), 0, feed)?.fit(watch)?;
+    let schema = schema();
+    if let Predictor::Linear { discriminants, .. } = &mut outcome.predictor {
+        discriminants.iter_mut().for_each(|plane| plane.widen(schema.features));
+    }
+    Ok(outcome.into_model(settings, schema, classes.clone()))
+}
+
+/// A fit of one of the mistake-driven methods.
+struct Fit<'a> {
+    settings: &'a Settings,
+    method: Method,
+    discriminants: usize,
+    features: usize,
+    rule: PerceptronRule,
+    start: Option<Hyperplane>,
+    feed: Feed<'a>,
+}
+
+/// What a team learnt.
+struct Learnt {
+    predictor: Predictor,
+    /// The last hyperplanes, and others that may separate well.
+    candidates: Vec<Vec<Hyperplane>>,
+}
+
+impl<'a> Fit<'a> {
+    fn new(settings: &'a Settings, classes: usize, features: usize, feed: Feed<'a>) -> Result<Self> {
+        let rule = PerceptronRule {
+            rate: settings.learning_rate.unwrap_or(1.0),
+            schedule: settings.schedule.unwrap_or_default(),
+            ties: settings.ties.unwrap_or_default(),
+            intercept: !settings.no_intercept,
+        };
+        rule.check()?;
+        let streamed = matches!(feed, Feed::Stream { .. });
+        let start = settings
+            .start
+            .as_ref()
+            .map(|numbers| start(numbers, classes, (!streamed).then_some(features), rule.intercept))
+            .transpose()?;
+        Ok(Fit {
+            settings,
+            method: settings.method(),
+            discriminants: discriminants(classes),
+            features,
+            rule,
+            start,
+            feed,
+        })
+    }
+
+    fn fit(mut self, watch: &mut dyn Watch) -> Result<Outcome> {
+        if self.method == Method::Kozinec {
+            return self.fit_kozinec(watch);
+        }
+        let perceptrons = || vec![self.perceptron(); self.discriminants];
+        let vote = self.settings.vote;
+        let (learnt, mut run) = match (self.method, vote) {
+            (Method::AveragedPerceptron, _) => {
+                let mut team: Vec<Averaged> = perceptrons().into_iter().map(Averaged::new).collect();
+                let run = self.feed.run(&mut team, &self.plan(), watch)?;
+                let means: Vec<Hyperplane> = team.iter().map(Averaged::mean).collect();
+                (self.linear(means, &team), run)
+            }
+            (Method::Pocket, _) => {
+                let Feed::Memory { data, codes, .. } = self.feed else {
+                    return Err(Error::settings("the pocket needs all rows in memory"));
+                };
+                let mut team: Vec<Pocket<'_>> = (0..)
+                    .zip(perceptrons())
+                    .map(|(k, perceptron)| Pocket::new(perceptron, data, codes, k, self.discriminants))
+                    .collect();
+                let run = self.feed.run(&mut team, &self.plan(), watch)?;
+                let best = team.iter().map(|pocket| pocket.best().clone()).collect();
+                (self.linear(best, &team), run)
+            }
+            (Method::VotedPerceptron, _) | (_, Some(_)) => {
+                let voters = vote.unwrap_or(Voters::All);
+                let mut team: Vec<_> = perceptrons()
+                    .into_iter()
+                    .map(|perceptron| Voting::new(perceptron, voters, self.rule.ties, self.rule.intercept))
+                    .collect();
+                let run = self.feed.run(&mut team, &self.plan(), watch)?;
+                let candidates = team.iter().map(|voting| vec![voting.hyperplane().clone()]).collect();
+                let predictor = Predictor::Committee {
+                    committees: team.into_iter().map(Voting::into_committee).collect(),
+                };
+                (Learnt { predictor, candidates }, run)
+            }
+            _ => {
+                let mut team = perceptrons();
+                let run = self.feed.run(&mut team, &self.plan(), watch)?;
+                let last = team.iter().map(|perceptron| perceptron.hyperplane().clone()).collect();
+                (self.linear(last, &team), run)
+            }
+        };
+        if self.method == Method::Pocket && run.status == Status::IterationLimit {
+            // The pocket promises the best that the run has seen, and that it has.
+            run.status = Status::Completed;
+        }
+        let certificate = self.bound_mistakes(&run, learnt.candidates)?;
+        Ok(self.outcome(learnt.predictor, run, certificate))
+    }
+
+    fn perceptron(&self) -> Perceptron {
+        let zero = || Hyperplane::zero(self.features);
+        Perceptron::new(self.rule, self.start.clone().unwrap_or_else(zero))
+    }
+
+    fn linear<L: Learner>(&self, discriminants: Vec<Hyperplane>, team: &[L]) -> Learnt {
+        Learnt {
+            candidates: discriminants
+                .iter()
+                .zip(team)
+                .map(|(chosen, learner)| vec![chosen.clone(), learner.hyperplane().clone()])
+                .collect(),
+            predictor: Predictor::Linear {
+                discriminants,
+                ties: self.rule.ties,
+            },
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let epochs = self.settings.epochs;
+        let worst = matches!(self.feed, Feed::Memory { rule: Rule::Worst, .. });
+        let until_clean = |default: u64| Passes::UntilClean {
+            at_most: epochs.map_or(default, |epochs| epochs.ceil() as u64),
+        };
+        let once = matches!(self.feed, Feed::Stream { again: false, .. });
+        Plan {
+            passes: match self.method {
+                _ if once => Passes::Exactly(1.0),
+                // A step of the worst rule takes a pass of its own.
+                _ if worst => until_clean(100_000),
+                Method::Perceptron => until_clean(1_000),
+                Method::Pocket => until_clean(100),
+                Method::Kozinec => until_clean(10_000),
+                Method::OnlinePerceptron => Passes::Exactly(epochs.unwrap_or(1.0)),
+                _ => Passes::Exactly(epochs.unwrap_or(10.0)),
+            },
+            budget: Budget {
+                max_updates: self.settings.max_iter,
+                max_time: self.settings.max_time(),
+            },
+        }
+    }
+
+    fn outcome(&self, predictor: Predictor, run: Run, certificate: Certificate) -> Outcome {
+        let rows = match &self.feed {
+            Feed::Memory { data, codes, .. } => (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64,
+            Feed::Stream { .. } => run.rows,
+        };
+        Outcome {
+            predictor,
+            fit: FitRecord {
+                status: run.status,
+                rows,
+                passes: run.passes,
+                iterations: run.updates.iter().sum(),
+                seen: run.seen,
+                mistakes_by_pass: run.mistakes_by_pass,
+            },
+            certificate,
+        }
+    }
+
+    fn bound_mistakes(&mut self, run: &Run, mut candidates: Vec<Vec<Hyperplane>>) -> Result<Certificate> {
+        let worst = matches!(self.feed, Feed::Memory { rule: Rule::Worst, .. });
+        let conditions = RunConditions {
+            intercept: self.rule.intercept,
+            rate: self.rule.rate,
+            schedule: self.rule.schedule,
+            repeats: (!worst).then_some(run.passes),
+            start: self.start.clone(),
+        };
+        if run.separated() {
+            self.widen_margins(run, &mut candidates)?;
+        }
+        let conditions = vec![conditions; self.discriminants];
+        let parts = self
+            .feed
+            .look_again(|examples| certify::bound_mistakes(examples, &run.updates, &conditions, &candidates))?;
+        Ok(match parts {
+            Some(parts) => Certificate::MistakeBound { parts },
+            None => Certificate::None,
+        })
+    }
+
+    /// A perceptron stops at the first hyperplane that separates, however thin its margin, and a thin
+    /// margin makes a loose bound. On separable data Kozinec's algorithm finds a wider one, for about as
+    /// much work as the run took.
+    fn widen_margins(&mut self, run: &Run, candidates: &mut [Vec<Hyperplane>]) -> Result<()> {
+        if !matches!(self.feed, Feed::Memory { .. }) {
+            return Ok(());
+        }
+        let rule = KozinecRule {
+            epsilon: 0.05,
+            hulls: if self.rule.intercept { Hulls::OneLifted } else { Hulls::One },
+        };
+        let mut team = vec![Kozinec::new(rule, self.features); self.discriminants];
+        let plan = Plan {
+            passes: Passes::UntilClean {
+                at_most: 20 + 2 * run.passes,
+            },
+            budget: Budget {
+                max_updates: None,
+                max_time: self.settings.max_time(),
+            },
+        };
+        self.feed
+            .look_again(|examples| crate::online::run(&mut team, examples, &plan, &mut Unwatched))?;
+        for (candidates, learner) in candidates.iter_mut().zip(team) {
+            candidates.push(learner.hyperplane().clone());
+        }
+        Ok(())
+    }
+
+    fn fit_kozinec(mut self, watch: &mut dyn Watch) -> Result<Outcome> {
+        let rule = KozinecRule {
+            epsilon: self.settings.epsilon.unwrap_or(DEFAULT_EPSILON),
+            hulls: if self.rule.intercept { Hulls::Two } else { Hulls::One },
+        };
+        rule.check()?;
+        let team = vec![Kozinec::new(rule, self.features); self.discriminants];
+        let plan = self.plan();
+        let (team, committees, run) = match self.settings.vote {
+            Some(voters) => {
+                let mut team: Vec<_> = team
+                    .into_iter()
+                    .map(|learner| Voting::new(learner, voters, self.rule.ties, self.rule.intercept))
+                    .collect();
+                let run = self.feed.run(&mut team, &plan, watch)?;
+                let learners: Vec<Kozinec> = team.iter().map(|voting| voting.learner.clone()).collect();
+                let committees = team.into_iter().map(Voting::into_committee).collect();
+                (learners, Some(committees), run)
+            }
+            None => {
+                let mut team = team;
+                let run = self.feed.run(&mut team, &plan, watch)?;
+                (team, None, run)
+            }
+        };
+        let mut claims = Vec::new();
+        for (k, mut learner) in team.into_iter().enumerate() {
+            learner.settle();
+            let mut hyperplane = learner.hyperplane().clone();
+            if self.rule.intercept {
+                let of = self.discriminants;
+                self.feed.look_again(|examples| certify::centre(examples, k, of, &mut hyperplane))?;
+            }
+            let [positive, negative] = learner.multipliers();
+            claims.push(Separation {
+                lower: 0.0,
+                upper: 0.0,
+                epsilon: rule.epsilon,
+                intercept: self.rule.intercept,
+                positive,
+                negative,
+                hyperplane,
+            });
+        }
+        let parts = self
+            .feed
+            .look_again(|examples| certify::recompute_separation(examples, &claims))?
+            .unwrap_or_default();
+        let predictor = match committees {
+            Some(committees) => Predictor::Committee { committees },
+            None => Predictor::Linear {
+                discriminants: claims.into_iter().map(|claim| claim.hyperplane).collect(),
+                ties: self.rule.ties,
+            },
+        };
+        Ok(self.outcome(predictor, run, Certificate::Separation { parts }))
+    }
+}
+
+/// The start that a user gave: the intercept first, if there is one, then the weights.
+fn start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bool) -> Result<Hyperplane> {
+    if classes > 2 {
+        return Err(Error::settings("--start goes with two classes only"));
+    }
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Err(Error::settings("--start takes finite numbers only"));
+    }
+    let offset = usize::from(intercept);
+    let wanted = features.map(|features| features + offset);
+    if wanted.is_some_and(|wanted| wanted != numbers.len()) || numbers.len() < offset {
+        let what = if intercept { "the intercept, then the weights" } else { "the weights" };
+        return Err(Error::settings(format!(
+            "--start has {} numbers, and {} are needed: {what}",
+            numbers.len(),
+            wanted.unwrap_or(offset)
+        )));
+    }
+    Ok(Hyperplane::new(
+        numbers[offset..].to_vec(),
+        if intercept { numbers[0] } else { 0.0 },
+    ))
+}

@@ -1,0 +1,61 @@
+//! The averaged perceptron (Freund and Schapire 1999, Collins 2002): the mean of the hyperplanes of all
+//! moments, so each counts as long as it survived.
+//!
+//! With `wₜ` the weights before example `t` and `w_{T+1}` the last ones, it predicts with `Σ wₜ / (T+1)`.
+//! A change `Δ` made at example `t` is part of the `T+1−t` hyperplanes that follow, so the sum is
+//! `(T+1)·w − Σ t·Δₜ`: two sparse updates a mistake and none otherwise.
+
+use crate::data::Row;
+use crate::model::Hyperplane;
+use crate::online::{Change, Learner, Perceptron, Seen};
+
+/// A perceptron that remembers the mean of its hyperplanes.
+#[derive(Debug, Clone)]
+pub struct Averaged {
+    perceptron: Perceptron,
+    /// `Σ t·Δₜ`.
+    late: Hyperplane,
+    examples: u64,
+}
+
+impl Averaged {
+    /// Averages the hyperplanes of this perceptron from now on.
+    pub fn new(perceptron: Perceptron) -> Self {
+        let features = perceptron.hyperplane().weights.len();
+        Averaged {
+            perceptron,
+            late: Hyperplane::zero(features),
+            examples: 0,
+        }
+    }
+
+    /// The mean of all hyperplanes so far.
+    pub fn mean(&self) -> Hyperplane {
+        let moments = (self.examples + 1) as f64;
+        let last = self.perceptron.hyperplane();
+        Hyperplane::new(
+            last.weights
+                .iter()
+                .zip(&self.late.weights)
+                .map(|(w, late)| w - late / moments)
+                .collect(),
+            last.intercept - self.late.intercept / moments,
+        )
+    }
+}
+
+impl Learner for Averaged {
+    fn see(&mut self, id: u64, x: Row<'_>, y: f64, weight: f64) -> Seen {
+        self.examples += 1;
+        let seen = self.perceptron.see(id, x, y, weight);
+        if let Change::Add(step) = seen.change {
+            let intercept = self.perceptron.rule().intercept;
+            self.late.add(self.examples as f64 * step, x, intercept);
+        }
+        seen
+    }
+
+    fn hyperplane(&self) -> &Hyperplane {
+        self.perceptron.hyperplane()
+    }
+}

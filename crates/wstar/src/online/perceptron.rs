@@ -1,0 +1,123 @@
+//! The perceptron (Rosenblatt 1958): on a mistake, add the example to the weights.
+//!
+//! Finds `w, b` with `yᵢ(w·xᵢ + b) > 0` for all `i`, if there is one, by `(w, b) += αₜ·y·(x, 1)` at every
+//! mistake. With a margin `γ` and `‖(x, 1)‖ ≤ R` it makes at most `R²/γ²` updates (Novikoff 1962).
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Row;
+use crate::error::{Error, Result};
+use crate::model::Hyperplane;
+use crate::online::{Change, Learner, Seen};
+use crate::schedule::Schedule;
+
+/// What a score of exactly 0 means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// A mistake, whatever the label; predicted as the negative class.
+    #[default]
+    Mistake,
+    /// The positive class, so a mistake only for a negative example.
+    Positive,
+}
+
+impl Ties {
+    /// Whether an example with this score and label counts as a mistake.
+    pub fn is_mistake(self, score: f64, y: f64) -> bool {
+        match self {
+            Ties::Mistake => y * score <= 0.0,
+            Ties::Positive => (score >= 0.0) != (y > 0.0),
+        }
+    }
+
+    /// Whether a score is predicted as the positive class.
+    pub fn is_positive(self, score: f64) -> bool {
+        match self {
+            Ties::Mistake => score > 0.0,
+            Ties::Positive => score >= 0.0,
+        }
+    }
+}
+
+/// The settings of a perceptron.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PerceptronRule {
+    /// The learning rate α of the first update.
+    pub rate: f64,
+    /// How it changes with the number of updates.
+    pub schedule: Schedule,
+    /// What a score of 0 means.
+    pub ties: Ties,
+    /// Whether there is an intercept (the lifted form), or the hyperplane goes through the origin.
+    pub intercept: bool,
+}
+
+impl Default for PerceptronRule {
+    fn default() -> Self {
+        PerceptronRule {
+            rate: 1.0,
+            schedule: Schedule::Constant,
+            ties: Ties::Mistake,
+            intercept: true,
+        }
+    }
+}
+
+impl PerceptronRule {
+    /// Refuses a rate that is not a positive number.
+    pub fn check(&self) -> Result<()> {
+        if self.rate.is_finite() && self.rate > 0.0 {
+            Ok(())
+        } else {
+            Err(Error::settings(format!(
+                "the learning rate must be a positive number, not {}",
+                self.rate
+            )))
+        }
+    }
+}
+
+/// A perceptron: a hyperplane that moves at every mistake.
+#[derive(Debug, Clone)]
+pub struct Perceptron {
+    rule: PerceptronRule,
+    hyperplane: Hyperplane,
+    updates: u64,
+}
+
+impl Perceptron {
+    /// A perceptron that starts from the given hyperplane.
+    pub fn new(rule: PerceptronRule, start: Hyperplane) -> Self {
+        Perceptron {
+            rule,
+            hyperplane: start,
+            updates: 0,
+        }
+    }
+
+    /// Its settings.
+    pub fn rule(&self) -> &PerceptronRule {
+        &self.rule
+    }
+}
+
+impl Learner for Perceptron {
+    fn see(&mut self, _id: u64, x: Row<'_>, y: f64, weight: f64) -> Seen {
+        let score = self.hyperplane.score(x);
+        let wrong = self.rule.ties.is_mistake(score, y);
+        let change = if wrong {
+            self.updates += 1;
+            let step = self.rule.rate * self.rule.schedule.factor(self.updates) * weight * y;
+            self.hyperplane.add(step, x, self.rule.intercept);
+            Change::Add(step)
+        } else {
+            Change::None
+        };
+        Seen { score, wrong, change }
+    }
+
+    fn hyperplane(&self) -> &Hyperplane {
+        &self.hyperplane
+    }
+}
