@@ -21,8 +21,8 @@ pub enum Target {
     Unknown,
 }
 
-/// The names of the classes, sorted: by value if all are numbers, else by their letters.
-/// With two classes the last one is the positive one.
+/// The names of the classes, sorted: by value if all are numbers, else by their letters; or one
+/// value against all others. With two classes the last one is the positive one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Classes {
@@ -44,6 +44,15 @@ impl Classes {
         }
         names.dedup();
         Classes { names }
+    }
+
+    /// All others, called `rest`, and one class against them: the positive one, whatever its name.
+    pub fn against_rest(positive: impl Into<String>) -> Self {
+        let positive = positive.into();
+        let rest = if positive == "rest" { "other" } else { "rest" };
+        Classes {
+            names: vec![rest.into(), positive],
+        }
     }
 
     /// How many classes there are.
@@ -88,6 +97,8 @@ pub struct Dataset {
     pub weights: Option<Vec<f64>>,
     /// How raw columns become the design's columns.
     pub schema: Schema,
+    /// What was left out or changed on the way here, one line each, for a person to read.
+    pub notes: Vec<String>,
 }
 
 impl Dataset {
@@ -118,6 +129,7 @@ impl Dataset {
             design,
             target: Target::Classes { codes, classes },
             weights: None,
+            notes: Vec::new(),
         })
     }
 
@@ -194,6 +206,7 @@ impl Dataset {
                 .as_ref()
                 .map(|weights| rows.iter().map(|&i| weights[i]).collect()),
             schema: self.schema.clone(),
+            notes: self.notes.clone(),
         }
     }
 }

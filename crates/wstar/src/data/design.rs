@@ -42,6 +42,11 @@ impl<T> Dense<T> {
         &self.values
     }
 
+    /// All values, row by row, without the matrix around them.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+
     /// Row `i`.
     pub fn row(&self, i: usize) -> &[T] {
         &self.values[i * self.features..(i + 1) * self.features]
@@ -109,6 +114,11 @@ impl<T> Csr<T> {
     /// The values of all entries.
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// Row starts, columns and values.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
+        (self.starts, self.indices, self.values)
     }
 
     /// Columns and values of row `i`.

@@ -2,18 +2,22 @@
 
 mod dataset;
 mod design;
+mod encode;
 mod prepare;
 mod row;
 mod scale;
 mod schema;
+mod split;
 mod table;
+mod target;
 mod text;
 
 pub use dataset::{Classes, Dataset, Target};
 pub use design::{Csr, Dense, Design};
-pub use prepare::{Matrix, Missing, Preparation, Raw, TargetKind, Unseen};
+pub use prepare::{Applied, Matrix, Missing, Preparation, Raw, TargetKind, Unseen, prepare, prepare_with};
 pub use row::Row;
 pub use scale::Scaling;
 pub use schema::{Encoding, Origin, RawColumn, Schema};
+pub use split::{holdout, split_raw};
 pub use table::{Cells, Column, Numbers, Table, Texts};
-pub use text::{TextEncoding, TextOptions};
+pub use text::{Terms, TextEncoding, TextOptions, Weighting};

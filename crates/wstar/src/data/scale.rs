@@ -1,6 +1,15 @@
-//! Standardising columns.
+//! Standardising columns: to mean 0 and standard deviation 1 where the design is dense; where it is
+//! sparse, to standard deviation 1 only, since a shift would fill every zero.
+//!
+//! The standard deviation is that of the population (divisor n, or the sum of the weights), about
+//! the mean, zeros included, in both storages. It comes from a pass for the mean and a second one for
+//! the squares about it, with the second pass's own error taken out (Chan, Golub & LeVeque 1983).
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use crate::data::{Design, Row};
+use crate::error::{Error, Result};
 
 /// How the design's columns are standardised: `(x − shift) · factor`. Sparse designs are not shifted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -9,4 +18,364 @@ pub struct Scaling {
     pub shifts: Vec<f64>,
     /// What each column is then multiplied by.
     pub factors: Vec<f64>,
+}
+
+impl Scaling {
+    /// Learns shifts and factors from the rows, each counted by its weight if there are weights. A
+    /// constant column keeps the factor 1.
+    pub fn learn(design: &Design, weights: Option<&[f64]>) -> Self {
+        let columns = moments(design, weights);
+        Scaling {
+            shifts: if design.is_sparse() {
+                Vec::new()
+            } else {
+                columns.iter().map(|&(mean, _)| mean).collect()
+            },
+            factors: columns
+                .iter()
+                .map(|&(_, deviation)| {
+                    let factor = 1.0 / deviation;
+                    if factor.is_finite() && factor > 0.0 {
+                        factor
+                    } else {
+                        1.0
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// Standardises a design. Dense stays dense, sparse stays sparse, with the same entries stored.
+    pub fn apply(&self, design: Design) -> Result<Design> {
+        let features = design.features();
+        let shifts_fit = self.shifts.len() == features || self.shifts.is_empty();
+        if !shifts_fit || self.factors.len() != features {
+            return Err(Error::model(format!(
+                "the scaling is for {} columns, the data have {features}",
+                self.factors.len()
+            )));
+        }
+        match design {
+            Design::Dense32(matrix) => {
+                let rows = matrix.rows();
+                let values = matrix.values().par_iter().map(|&v| f64::from(v)).collect();
+                self.apply_dense(values, rows)
+            }
+            Design::Dense64(matrix) => {
+                let rows = matrix.rows();
+                self.apply_dense(matrix.into_values(), rows)
+            }
+            Design::Sparse32(matrix) => {
+                let (starts, indices, values) = matrix.into_parts();
+                self.apply_sparse(starts, indices, values.into_iter().map(f64::from).collect())
+            }
+            Design::Sparse64(matrix) => {
+                let (starts, indices, values) = matrix.into_parts();
+                self.apply_sparse(starts, indices, values)
+            }
+        }
+    }
+
+    fn apply_dense(&self, mut values: Vec<f64>, rows: usize) -> Result<Design> {
+        let features = self.factors.len();
+        values.par_chunks_mut(features.max(1)).for_each(|row| {
+            for (j, value) in row.iter_mut().enumerate() {
+                *value = (*value - self.shift(j)) * self.factors[j];
+            }
+        });
+        Design::from_dense(values, rows, features)
+    }
+
+    fn apply_sparse(&self, starts: Vec<usize>, indices: Vec<u32>, mut values: Vec<f64>) -> Result<Design> {
+        if !self.shifts.is_empty() {
+            return Err(Error::model(
+                "the scaling shifts columns: it is for dense data, these are sparse",
+            ));
+        }
+        values
+            .par_iter_mut()
+            .zip(&indices)
+            .for_each(|(value, &j)| *value *= self.factors[j as usize]);
+        Design::from_csr(starts, indices, values, self.factors.len())
+    }
+
+    /// Turns a linear score of standardised columns into the same score of the raw ones.
+    pub fn unscale(&self, weights: &mut [f64], intercept: &mut f64) {
+        for (j, (weight, factor)) in weights.iter_mut().zip(&self.factors).enumerate() {
+            *weight *= factor;
+            *intercept -= *weight * self.shift(j);
+        }
+    }
+
+    fn shift(&self, j: usize) -> f64 {
+        self.shifts.get(j).copied().unwrap_or(0.0)
+    }
+}
+
+/// What a pass over the rows adds up for one column.
+#[derive(Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+    /// The rows that store an entry, and the sum of their weights.
+    stored: usize,
+    weight: f64,
+}
+
+/// Mean and standard deviation of every column; the deviation of a constant one is 0.
+fn moments(design: &Design, weights: Option<&[f64]>) -> Vec<(f64, f64)> {
+    let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
+    let counted = (0..design.rows()).filter(|&i| weight(i) > 0.0).count();
+    let total: f64 = (0..design.rows()).map(weight).sum();
+
+    let empty = Range {
+        low: f64::INFINITY,
+        high: f64::NEG_INFINITY,
+        stored: 0,
+        weight: 0.0,
+    };
+    let mut ranges = add_up(
+        design,
+        empty,
+        |i, row, ranges: &mut [Range]| {
+            let weight = weight(i);
+            if weight > 0.0 {
+                row.for_each(|j, v| {
+                    let range = &mut ranges[j];
+                    (range.low, range.high) = (range.low.min(v), range.high.max(v));
+                    range.stored += 1;
+                    range.weight += weight;
+                });
+            }
+        },
+        |a, b| {
+            (a.low, a.high) = (a.low.min(b.low), a.high.max(b.high));
+            a.stored += b.stored;
+            a.weight += b.weight;
+        },
+    );
+    // Rows that store nothing have a 0 there.
+    for range in ranges.iter_mut().filter(|range| range.stored < counted) {
+        (range.low, range.high) = (range.low.min(0.0), range.high.max(0.0));
+    }
+    // Powers of two that keep squares of extreme values in range; 1 for all others.
+    let units: Vec<f64> = ranges
+        .iter()
+        .map(|range| {
+            let size = range.low.abs().max(range.high.abs());
+            if size > 0.0 && size.is_finite() && !(1e-100..1e100).contains(&size) {
+                2f64.powi(-size.log2().floor().clamp(-1000.0, 1000.0) as i32)
+            } else {
+                1.0
+            }
+        })
+        .collect();
+
+    let sums = add_up(
+        design,
+        0.0,
+        |i, row, sums: &mut [f64]| {
+            let weight = weight(i);
+            row.for_each(|j, v| sums[j] += weight * (v * units[j]));
+        },
+        |a, b| *a += b,
+    );
+    let means: Vec<f64> = sums.iter().map(|sum| sum / total).collect();
+    let about = add_up(
+        design,
+        (0.0, 0.0),
+        |i, row, sums: &mut [(f64, f64)]| {
+            let weight = weight(i);
+            row.for_each(|j, v| {
+                let distance = v * units[j] - means[j];
+                sums[j].0 += weight * distance;
+                sums[j].1 += weight * distance * distance;
+            });
+        },
+        |a, b| (a.0, a.1) = (a.0 + b.0, a.1 + b.1),
+    );
+
+    let column = |j: usize| {
+        let range = &ranges[j];
+        if range.low >= range.high {
+            return (if range.low.is_finite() { range.low } else { 0.0 }, 0.0);
+        }
+        let (mean, (mut first, mut second)) = (means[j], about[j]);
+        if range.stored < counted {
+            let absent = (total - range.weight).max(0.0);
+            first -= absent * mean;
+            second += absent * mean * mean;
+        }
+        let variance = ((second - first * first / total) / total).max(0.0);
+        ((mean + first / total) / units[j], variance.sqrt() / units[j])
+    };
+    (0..design.features()).map(column).collect()
+}
+
+/// Adds up one cell a column over all rows: blocks of rows in parallel, merged in their order, so
+/// that the sums do not depend on the number of threads.
+fn add_up<A: Copy + Send + Sync>(
+    design: &Design,
+    zero: A,
+    add: impl Fn(usize, Row<'_>, &mut [A]) + Sync,
+    merge: impl Fn(&mut A, &A),
+) -> Vec<A> {
+    // At least as many rows as columns: the cells of all blocks then take no more room than the rows.
+    let block = design.features().max(4096);
+    let parts: Vec<Vec<A>> = (0..design.rows().div_ceil(block))
+        .into_par_iter()
+        .map(|part| {
+            let mut cells = vec![zero; design.features()];
+            for i in part * block..((part + 1) * block).min(design.rows()) {
+                add(i, design.row(i), &mut cells);
+            }
+            cells
+        })
+        .collect();
+    let mut all = vec![zero; design.features()];
+    for part in &parts {
+        all.iter_mut().zip(part).for_each(|(a, b)| merge(a, b));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn near(a: f64, b: f64, scale: f64) -> bool {
+        (a - b).abs() <= 1e-11 * scale.max(1.0)
+    }
+
+    #[test]
+    fn known_moments() {
+        // 2 4 4 4 5 5 7 9: mean 5, deviation 2. A constant column is only shifted.
+        let rows: Vec<Vec<f64>> = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]
+            .iter()
+            .map(|&v| vec![v, 0.1])
+            .collect();
+        let design = Design::from_rows(&rows).unwrap();
+        let scaling = Scaling::learn(&design, None);
+        assert_eq!(scaling.shifts, [5.0, 0.1]);
+        assert_eq!(scaling.factors, [0.5, 1.0]);
+        let scaled = scaling.apply(design).unwrap();
+        assert_eq!(scaled.row(0).to_dense(2), [-1.5, 0.0]);
+        assert_eq!(scaled.row(7).to_dense(2), [2.0, 0.0]);
+        assert!(matches!(scaled, Design::Dense32(_)), "halves are exact in f32");
+    }
+
+    #[test]
+    fn a_large_mean_does_not_drown_the_deviation() {
+        let rows: Vec<Vec<f64>> = (0..10_000).map(|i| vec![1e9 + f64::from(i % 2)]).collect();
+        let scaling = Scaling::learn(&Design::from_rows(&rows).unwrap(), None);
+        assert_eq!(scaling.shifts, [1e9 + 0.5]);
+        assert_eq!(scaling.factors, [2.0]);
+    }
+
+    #[test]
+    fn extreme_values_stay_finite() {
+        for size in [1e300, 1e-300] {
+            let rows = [vec![size], vec![-size], vec![size], vec![-size]];
+            let design = Design::from_rows(&rows).unwrap();
+            let scaled = Scaling::learn(&design, None).apply(design).unwrap();
+            assert!(near(scaled.row(0).to_dense(1)[0], 1.0, 1.0), "{size}");
+        }
+    }
+
+    #[test]
+    fn weights_count_rows_more_than_once() {
+        let once = Design::from_rows(&[vec![1.0], vec![4.0], vec![9.0]]).unwrap();
+        let often = Design::from_rows(&[vec![1.0], vec![1.0], vec![1.0], vec![4.0]]).unwrap();
+        assert_eq!(
+            Scaling::learn(&once, Some(&[3.0, 1.0, 0.0])),
+            Scaling::learn(&often, None)
+        );
+        let sparse = Design::from_csr(vec![0, 1, 2, 2], vec![0, 0], vec![1.0, 4.0], 1).unwrap();
+        let same = Design::from_csr(vec![0, 1, 2, 2, 2], vec![0, 0], vec![1.0, 4.0], 1).unwrap();
+        assert_eq!(
+            Scaling::learn(&sparse, Some(&[1.0, 1.0, 2.0])),
+            Scaling::learn(&same, None)
+        );
+    }
+
+    #[test]
+    fn sparse_keeps_its_pattern() {
+        let design =
+            Design::from_csr(vec![0, 2, 3, 3, 4], vec![0, 2, 0, 3], vec![2.0, 5.0, 2.0, 0.0], 5).unwrap();
+        let scaling = Scaling::learn(&design, None);
+        assert!(scaling.shifts.is_empty());
+        // Column 0: 2 2 0 0, deviation 1. Column 2: 5 0 0 0, deviation 5·√3/4. Others constant.
+        assert_eq!(scaling.factors[0], 1.0);
+        assert!(near(scaling.factors[2], 4.0 / (5.0 * 3f64.sqrt()), 1.0));
+        assert_eq!(scaling.factors[1], 1.0);
+        assert_eq!(scaling.factors[3..], [1.0, 1.0]);
+        let scaled = scaling.apply(design.clone()).unwrap();
+        for (before, after) in design.iter().zip(scaled.iter()) {
+            let columns = |row: Row<'_>| {
+                let mut columns = Vec::new();
+                row.for_each(|j, _| columns.push(j));
+                columns
+            };
+            assert_eq!(columns(before), columns(after));
+        }
+    }
+
+    #[test]
+    fn a_scaling_for_other_columns_is_refused() {
+        let design = Design::from_rows(&[vec![1.0, 2.0], vec![2.0, 5.0]]).unwrap();
+        let narrow = Design::from_rows(&[vec![1.0]]).unwrap();
+        let sparse = Design::from_csr(vec![0, 1], vec![0], vec![1.0], 2).unwrap();
+        let scaling = Scaling::learn(&design, None);
+        assert!(scaling.apply(narrow).is_err());
+        assert!(scaling.apply(sparse).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_equal_on_raw_and_scaled_rows(
+            rows in prop::collection::vec(prop::collection::vec(-50.0..50.0f64, 4), 2..20),
+            weights in prop::collection::vec(-3.0..3.0f64, 4),
+            intercept in -3.0..3.0f64,
+            sparse in any::<bool>(),
+        ) {
+            let design = if sparse {
+                let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+                for row in &rows {
+                    for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v > 0.0) {
+                        indices.push(j as u32);
+                        values.push(v);
+                    }
+                    starts.push(indices.len());
+                }
+                Design::from_csr(starts, indices, values, 4).unwrap()
+            } else {
+                Design::from_rows(&rows).unwrap()
+            };
+            let scaling = Scaling::learn(&design, None);
+            let scaled = scaling.apply(design.clone()).unwrap();
+            let (mut raw_weights, mut raw_intercept) = (weights.clone(), intercept);
+            scaling.unscale(&mut raw_weights, &mut raw_intercept);
+            let size: f64 = raw_weights.iter().map(|w| 50.0 * w.abs()).sum::<f64>() + raw_intercept.abs();
+            for i in 0..design.rows() {
+                let on_scaled = scaled.row(i).dot(&weights) + intercept;
+                let on_raw = design.row(i).dot(&raw_weights) + raw_intercept;
+                prop_assert!(near(on_scaled, on_raw, size), "{on_scaled} {on_raw}");
+            }
+        }
+
+        #[test]
+        fn moments_agree_with_the_plain_formula(
+            rows in prop::collection::vec(prop::collection::vec(-9.0..9.0f64, 2), 2..40),
+        ) {
+            let scaling = Scaling::learn(&Design::from_rows(&rows).unwrap(), None);
+            for j in 0..2 {
+                let n = rows.len() as f64;
+                let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
+                let variance = rows.iter().map(|row| (row[j] - mean).powi(2)).sum::<f64>() / n;
+                prop_assert!(near(scaling.shifts[j], mean, 9.0));
+                prop_assert!(near(1.0 / scaling.factors[j], variance.sqrt(), 9.0));
+            }
+        }
+    }
 }

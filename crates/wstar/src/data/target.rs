@@ -1,0 +1,381 @@
+//! What is to be predicted, from the raw cells of the target column: classes or real numbers.
+
+use rustc_hash::FxHashMap;
+
+use crate::data::{Cells, Classes, Numbers, Preparation, Target, TargetKind};
+use crate::error::{Error, Result, nearest, shown};
+
+/// More different numbers than these are no classes, even when classes are asked for.
+const MOST_CLASSES: usize = 1000;
+
+/// Whole numbers with more different values than these are taken for real ones, unless asked.
+const MOST_GUESSED_CLASSES: usize = 100;
+
+/// The name of a number as a class: `1` for 1.0 and +1, `0` for −0.
+pub(super) fn canonical(value: f64) -> String {
+    (value + 0.0).to_string()
+}
+
+/// The finite number that a label stands for, if it stands for one.
+pub(super) fn as_number(label: &str) -> Option<f64> {
+    label.trim().parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// The place of a label among known ones: the same letters, or else the same number (`1` is `1.0`).
+pub(super) fn position_of(label: &str, known: &[String]) -> Option<usize> {
+    known.iter().position(|name| name == label).or_else(|| {
+        let value = as_number(label)?;
+        known.iter().position(|name| as_number(name) == Some(value))
+    })
+}
+
+/// Learns the target from the training cells; `what` names them (`column species`, `the labels`).
+pub(super) fn learn(cells: &Cells, what: &str, how: &Preparation) -> Result<Target> {
+    if how.positive.is_some() && how.target_kind == TargetKind::Real {
+        return Err(Error::settings(
+            "a real target has no positive value: leave one of the two out",
+        ));
+    }
+    let target = match cells {
+        Cells::Texts(_) => return Err(not_a_target(what)),
+        Cells::Categories { .. } if how.target_kind == TargetKind::Real => {
+            return Err(Error::data(format!("{what} holds categories, not numbers"))
+                .hint("name another --target, or use a classifier"));
+        }
+        Cells::Categories { codes, levels } => category_classes(codes, levels, what)?,
+        Cells::Numbers(numbers) => {
+            check_finite(numbers, what)?;
+            let classes_asked = how.target_kind == TargetKind::Classes || how.positive.is_some();
+            let most = match how.target_kind {
+                TargetKind::Auto if !classes_asked => MOST_GUESSED_CLASSES.min(numbers.len() / 2).max(2),
+                TargetKind::Real => 0,
+                _ => MOST_CLASSES,
+            };
+            let whole = || numbers.iter().all(|value| value.fract() == 0.0);
+            let classes = if classes_asked || (most > 0 && whole()) {
+                number_classes(numbers, most)
+            } else {
+                None
+            };
+            match classes {
+                Some(classes) => classes,
+                None if classes_asked => {
+                    return Err(Error::data(format!(
+                        "{what} has more than {MOST_CLASSES} different numbers: too many for classes"
+                    ))
+                    .hint("name another --target, or use a method for a real target"));
+                }
+                None => Target::Real(numbers.iter().collect()),
+            }
+        }
+    };
+    match (&how.positive, target) {
+        (Some(positive), Target::Classes { codes, classes }) => {
+            let Some(code) = position_of(positive, classes.names()) else {
+                let names = classes.names();
+                let error = Error::data(format!("{what} never has the value {}", shown(positive)));
+                return Err(error.hint(suggestion(positive, names)));
+            };
+            Ok(Target::Classes {
+                codes: codes.iter().map(|&k| u32::from(k as usize == code)).collect(),
+                classes: Classes::against_rest(&classes.names()[code]),
+            })
+        }
+        (_, target) => Ok(target),
+    }
+}
+
+/// The target of new rows, in the terms of a model: its classes, or real numbers if it has none.
+pub(super) fn apply(
+    cells: &Cells,
+    what: &str,
+    classes: Option<&Classes>,
+    positive: Option<&str>,
+) -> Result<Target> {
+    let Some(classes) = classes else {
+        return real(cells, what);
+    };
+    let code_of = |label: &str| match positive {
+        Some(_) => {
+            let is_positive = position_of(label, &classes.names()[1.min(classes.len())..]).is_some();
+            Some(u32::from(is_positive))
+        }
+        None => position_of(label, classes.names()).map(|code| code as u32),
+    };
+    let unknown = |label: &str, row: usize| {
+        Error::data(format!(
+            "{} in {what} (row {row}) is not a class of the model",
+            shown(label)
+        ))
+        .hint(suggestion(label, classes.names()))
+    };
+    let codes: Result<Vec<u32>> = match cells {
+        Cells::Texts(_) => return Err(not_a_target(what)),
+        Cells::Categories { codes, levels } => {
+            let known: Vec<Option<u32>> = levels.iter().map(|level| code_of(level)).collect();
+            let coded = |(row, &code): (usize, &u32)| match levels.get(code as usize) {
+                None => Err(missing(what, row)),
+                Some(level) => known[code as usize].ok_or_else(|| unknown(level, row)),
+            };
+            codes.iter().enumerate().map(coded).collect()
+        }
+        Cells::Numbers(numbers) => {
+            check_finite(numbers, what)?;
+            let mut known = FxHashMap::default();
+            let coded = |(row, value): (usize, f64)| {
+                let code = known
+                    .entry(value.to_bits())
+                    .or_insert_with(|| code_of(&canonical(value)));
+                code.ok_or_else(|| unknown(&canonical(value), row))
+            };
+            numbers.iter().enumerate().map(coded).collect()
+        }
+    };
+    Ok(Target::Classes {
+        codes: codes?,
+        classes: classes.clone(),
+    })
+}
+
+/// `did you mean …?`, or the first few known names.
+pub(super) fn suggestion(wanted: &str, known: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if let Some(name) = nearest(wanted, known.iter().map(String::as_str)) {
+        return format!("did you mean {name}?");
+    }
+    let more = if known.len() > SHOWN { " …" } else { "" };
+    let names: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+    format!("there are {}{more}", names.join(", "))
+}
+
+fn not_a_target(what: &str) -> Error {
+    Error::data(format!("{what} holds texts, which cannot be the target"))
+}
+
+fn missing(what: &str, row: usize) -> Error {
+    Error::data(format!("{what} has no value in row {row}")).hint("use --missing drop to leave such rows out")
+}
+
+fn check_finite(numbers: &Numbers, what: &str) -> Result<()> {
+    match numbers.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(row) if numbers.get(row).is_nan() => Err(missing(what, row)),
+        Some(row) => Err(Error::data(format!("{what} is not a finite number in row {row}"))),
+    }
+}
+
+/// Levels that occur become classes.
+fn category_classes(codes: &[u32], levels: &[String], what: &str) -> Result<Target> {
+    let mut occurs = vec![false; levels.len()];
+    for (row, &code) in codes.iter().enumerate() {
+        *occurs.get_mut(code as usize).ok_or_else(|| missing(what, row))? = true;
+    }
+    let used = levels.iter().zip(&occurs).filter(|(_, occurs)| **occurs);
+    let classes = Classes::new(used.map(|(level, _)| level.clone()));
+    let renamed: Vec<u32> = levels
+        .iter()
+        .map(|level| classes.code(level).unwrap_or(Cells::MISSING))
+        .collect();
+    Ok(Target::Classes {
+        codes: codes.iter().map(|&code| renamed[code as usize]).collect(),
+        classes,
+    })
+}
+
+/// Numbers as classes, unless there are more than `most` different ones.
+fn number_classes(numbers: &Numbers, most: usize) -> Option<Target> {
+    let mut found: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut names = Vec::new();
+    let mut codes = Vec::with_capacity(numbers.len());
+    for value in numbers.iter() {
+        let value = value + 0.0;
+        let code = *found.entry(value.to_bits()).or_insert_with(|| {
+            names.push(canonical(value));
+            names.len() as u32 - 1
+        });
+        if names.len() > most {
+            return None;
+        }
+        codes.push(code);
+    }
+    let classes = Classes::new(names.iter().cloned());
+    let sorted: Vec<u32> = names
+        .iter()
+        .map(|name| classes.code(name).unwrap_or_default())
+        .collect();
+    codes.iter_mut().for_each(|code| *code = sorted[*code as usize]);
+    Some(Target::Classes { codes, classes })
+}
+
+fn real(cells: &Cells, what: &str) -> Result<Target> {
+    match cells {
+        Cells::Numbers(numbers) => {
+            check_finite(numbers, what)?;
+            Ok(Target::Real(numbers.iter().collect()))
+        }
+        Cells::Categories { codes, levels } => {
+            let values: Vec<Option<f64>> = levels.iter().map(|level| as_number(level)).collect();
+            let number = |(row, &code): (usize, &u32)| match levels.get(code as usize) {
+                None => Err(missing(what, row)),
+                Some(level) => values[code as usize].ok_or_else(|| {
+                    Error::data(format!("{} in {what} (row {row}) is not a number", shown(level)))
+                }),
+            };
+            Ok(Target::Real(
+                codes.iter().enumerate().map(number).collect::<Result<_>>()?,
+            ))
+        }
+        Cells::Texts(_) => Err(not_a_target(what)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(values: &[f64]) -> Cells {
+        Cells::Numbers(values.iter().copied().collect())
+    }
+
+    fn categories(values: &[&str]) -> Cells {
+        let mut levels: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+        levels.sort();
+        levels.dedup();
+        Cells::Categories {
+            codes: values
+                .iter()
+                .map(|v| levels.iter().position(|level| level == v).unwrap() as u32)
+                .collect(),
+            levels,
+        }
+    }
+
+    fn learnt(cells: &Cells, how: &Preparation) -> (Vec<u32>, Vec<String>) {
+        match learn(cells, "column y", how).unwrap() {
+            Target::Classes { codes, classes } => (codes, classes.names().to_vec()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_are_named_canonically_and_sorted_by_value() {
+        let (codes, names) = learnt(
+            &numbers(&[10.0, -1.0, 2.0, -0.0, 0.0, 10.0, 2.0, -1.0]),
+            &Preparation::default(),
+        );
+        assert_eq!(names, ["-1", "0", "2", "10"]);
+        assert_eq!(codes, [3, 0, 2, 1, 1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn few_whole_numbers_are_classes_and_others_are_real() {
+        let auto = Preparation::default();
+        let is_real =
+            |values: &[f64]| matches!(learn(&numbers(values), "y", &auto).unwrap(), Target::Real(_));
+        assert!(
+            !is_real(&[0.0, 1.0]),
+            "two values are classes however few the rows"
+        );
+        assert!(is_real(&[0.0, 1.0, 2.0]), "three values in three rows");
+        assert!(!is_real(&[0.0, 1.0, 2.0, 0.0, 1.0, 2.0]));
+        assert!(is_real(&[0.5, 1.5, 0.5, 1.5, 0.5, 1.5]), "not whole");
+        let hundred: Vec<f64> = (0..400).map(|i| f64::from(i % 100)).collect();
+        assert!(!is_real(&hundred));
+        let more: Vec<f64> = (0..400).map(|i| f64::from(i % 101)).collect();
+        assert!(is_real(&more));
+    }
+
+    #[test]
+    fn the_kind_can_be_asked_for() {
+        let classes = Preparation {
+            target_kind: TargetKind::Classes,
+            ..Preparation::default()
+        };
+        assert_eq!(
+            learnt(&numbers(&[0.5, 1.5, 2.5]), &classes).1,
+            ["0.5", "1.5", "2.5"]
+        );
+        let many: Vec<f64> = (0..1001).map(f64::from).collect();
+        assert!(learn(&numbers(&many), "y", &classes).is_err());
+        assert!(learn(&numbers(&many[..1000]), "y", &classes).is_ok());
+        let real = Preparation {
+            target_kind: TargetKind::Real,
+            ..Preparation::default()
+        };
+        assert_eq!(
+            learn(&numbers(&[0.0, 1.0]), "y", &real).unwrap(),
+            Target::Real(vec![0.0, 1.0])
+        );
+        assert!(learn(&categories(&["a", "b"]), "y", &real).is_err());
+    }
+
+    #[test]
+    fn one_value_against_all_others() {
+        let against = |value: &str| Preparation {
+            positive: Some(value.into()),
+            ..Preparation::default()
+        };
+        let cells = categories(&["b", "a", "c", "a"]);
+        assert_eq!(
+            learnt(&cells, &against("a")),
+            (vec![0, 1, 0, 1], vec!["rest".into(), "a".into()])
+        );
+        let digits = numbers(&[9.0, 3.0, 9.0, 1.0]);
+        assert_eq!(
+            learnt(&digits, &against("9.0")),
+            (vec![1, 0, 1, 0], vec!["rest".into(), "9".into()])
+        );
+        assert_eq!(
+            learnt(&categories(&["rest", "a"]), &against("rest")).1,
+            ["other", "rest"]
+        );
+        let error = learn(
+            &categories(&["setosa", "virginica"]),
+            "column y",
+            &against("virginca"),
+        )
+        .unwrap_err();
+        assert!(error.to_string().contains("did you mean virginica?"), "{error}");
+
+        let classes = Classes::against_rest("9");
+        let target = apply(&numbers(&[4.0, 9.0, 77.0]), "y", Some(&classes), Some("9")).unwrap();
+        assert!(matches!(target, Target::Classes { codes, .. } if codes == [0, 1, 0]));
+    }
+
+    #[test]
+    fn new_labels_are_matched_as_letters_or_as_numbers() {
+        let classes = Classes::new(["-1", "1"]);
+        for cells in [
+            numbers(&[1.0, -1.0]),
+            categories(&["+1", "-1.0"]),
+            categories(&["1", "-1"]),
+        ] {
+            let target = apply(&cells, "y", Some(&classes), None).unwrap();
+            assert!(matches!(target, Target::Classes { codes, .. } if codes == [1, 0]));
+        }
+        let error = apply(&numbers(&[1.0, 2.0]), "column y", Some(&classes), None).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("\"2\" in column y (row 1)"), "{text}");
+    }
+
+    #[test]
+    fn levels_that_do_not_occur_are_no_classes() {
+        let cells = Cells::Categories {
+            codes: vec![2, 0, 2],
+            levels: vec!["a".into(), "b".into(), "c".into()],
+        };
+        assert_eq!(
+            learnt(&cells, &Preparation::default()),
+            (vec![1, 0, 1], vec!["a".into(), "c".into()])
+        );
+    }
+
+    #[test]
+    fn what_is_missing_or_infinite_is_named_by_its_row() {
+        let how = Preparation::default();
+        let error = learn(&numbers(&[1.0, f64::NAN]), "column y", &how).unwrap_err();
+        assert!(error.to_string().contains("row 1"), "{error}");
+        let error = learn(&numbers(&[1.0, 0.0, f64::INFINITY]), "column y", &how).unwrap_err();
+        assert!(error.to_string().contains("row 2"), "{error}");
+    }
+}
