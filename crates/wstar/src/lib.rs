@@ -7,9 +7,12 @@
 //!                                                                 └─▶ predict · evaluate · verify
 //! ```
 
+pub mod bayes;
+pub mod certify;
 pub mod data;
 pub mod error;
 pub mod io;
 pub mod kernel;
+pub mod metrics;
 
 pub use error::{Error, ErrorKind, Result};
