@@ -85,10 +85,12 @@ impl Certificate {
         let discriminants = crate::online::discriminants(classes);
         let fits = match self {
             Certificate::MistakeBound { parts } => {
-                parts.len() == discriminants && parts.iter().all(|part| part.separator.weights.len() <= features)
+                parts.len() == discriminants
+                    && parts.iter().all(|part| part.separator.weights.len() <= features)
             }
             Certificate::Separation { parts } => {
-                parts.len() == discriminants && parts.iter().all(|part| part.hyperplane.weights.len() == features)
+                parts.len() == discriminants
+                    && parts.iter().all(|part| part.hyperplane.weights.len() == features)
             }
             Certificate::EnclosingBall { radii, .. } => radii.len() == classes,
             Certificate::MaximumLikelihood { .. } | Certificate::None => true,

@@ -74,9 +74,9 @@ pub fn recompute_separation(examples: &mut dyn Examples, claims: &[Separation]) 
         totals: [f64; 2],
         honest: bool,
     }
-    let features = hyperplanes
+    let features = claims
         .iter()
-        .map(|plane| plane.weights.len())
+        .map(|claim| claim.hyperplane.weights.len())
         .max()
         .unwrap_or_default();
     let mut parts: Vec<Part> = claims

@@ -55,7 +55,10 @@ fn estimation(settings: &Settings) -> Result<bayes::Settings> {
         },
         (Method::Minimax, _) => bayes::Settings::Minimax,
         (method, _) => {
-            return Err(Error::settings(format!("{} does not estimate densities", method.name())));
+            return Err(Error::settings(format!(
+                "{} does not estimate densities",
+                method.name()
+            )));
         }
     })
 }

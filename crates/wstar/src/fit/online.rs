@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::model::{FitRecord, Hyperplane, Model, Predictor};
 use crate::online::{
-    Averaged, Examples, Hulls, InMemory, Kozinec, KozinecRule, Learner, Order, Passes, Perceptron, PerceptronRule,
-    Plan, Pocket, Run, Voters, Voting, discriminants, run, run_worst,
+    Averaged, Examples, Hulls, InMemory, Kozinec, KozinecRule, Learner, Order, Passes, Perceptron,
+    PerceptronRule, Plan, Pocket, Run, Voters, Voting, discriminants, run, run_worst,
 };
 use crate::settings::{Method, Rule, Settings};
 use crate::watch::{Budget, Status, Unwatched, Watch};
@@ -24,13 +24,21 @@ enum Feed<'a> {
         seed: u64,
     },
     /// `again` tells whether the stream can be passed over once more.
-    Stream { examples: &'a mut dyn Examples, again: bool },
+    Stream {
+        examples: &'a mut dyn Examples,
+        again: bool,
+    },
 }
 
 impl Feed<'_> {
     fn run<L: Learner>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
         match self {
-            Feed::Memory { data, codes, rule, seed } => {
+            Feed::Memory {
+                data,
+                codes,
+                rule,
+                seed,
+            } => {
                 let order = match rule {
                     Rule::Cyclic => Order::Cyclic,
                     Rule::Shuffled => Order::Shuffled(*seed),
@@ -45,8 +53,13 @@ impl Feed<'_> {
     /// Lets `look` pass over the examples again, in the order of the rows; `None` if they are gone.
     fn look_again<T>(&mut self, look: impl FnOnce(&mut dyn Examples) -> Result<T>) -> Result<Option<T>> {
         match self {
-            Feed::Memory { data, codes, .. } => look(&mut InMemory::new(data, codes, Order::Cyclic)).map(Some),
-            Feed::Stream { examples, again: true } => look(*examples).map(Some),
+            Feed::Memory { data, codes, .. } => {
+                look(&mut InMemory::new(data, codes, Order::Cyclic)).map(Some)
+            }
+            Feed::Stream {
+                examples,
+                again: true,
+            } => look(*examples).map(Some),
             Feed::Stream { again: false, .. } => Ok(None),
         }
     }
@@ -59,7 +72,10 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         Method::VotedPerceptron | Method::AveragedPerceptron | Method::Pocket => Rule::Shuffled,
         _ => Rule::Cyclic,
     });
-    let may_choose = matches!(settings.method(), Method::Perceptron | Method::Pocket | Method::Kozinec);
+    let may_choose = matches!(
+        settings.method(),
+        Method::Perceptron | Method::Pocket | Method::Kozinec
+    );
     if rule == Rule::Worst && !may_choose {
         return Err(Error::settings(format!(
             "--rule worst does not go with --method {}, which takes the examples as they come",
@@ -90,20 +106,28 @@ pub fn fit_stream(
     settings.check()?;
     let method = settings.method();
     if !method.is_online() || matches!(method, Method::Pocket | Method::Kozinec) {
-        return Err(Error::settings(format!("--stream does not go with --method {}", method.name()))
-            .hint("use perceptron, online-perceptron, voted-perceptron or averaged-perceptron"));
+        return Err(
+            Error::settings(format!("--stream does not go with --method {}", method.name()))
+                .hint("use perceptron, online-perceptron, voted-perceptron or averaged-perceptron"),
+        );
     }
     if settings.rule.is_some_and(|rule| rule != Rule::Cyclic) {
-        return Err(Error::settings("a stream is read in its own order: only --rule cyclic goes with --stream"));
+        return Err(Error::settings(
+            "a stream is read in its own order: only --rule cyclic goes with --stream",
+        ));
     }
     if !again && settings.epochs.is_some_and(|epochs| epochs != 1.0) {
-        return Err(Error::settings("standard input goes by only once: use --epochs 1 or a file"));
+        return Err(Error::settings(
+            "standard input goes by only once: use --epochs 1 or a file",
+        ));
     }
     let feed = Feed::Stream { examples, again };
     let mut outcome = Fit::new(settings, classes.len(), 0, feed)?.fit(watch)?;
     let schema = schema();
     if let Predictor::Linear { discriminants, .. } = &mut outcome.predictor {
-        discriminants.iter_mut().for_each(|plane| plane.widen(schema.features));
+        discriminants
+            .iter_mut()
+            .for_each(|plane| plane.widen(schema.features));
     }
     Ok(outcome.into_model(settings, schema, classes.clone()))
 }
@@ -184,16 +208,28 @@ impl<'a> Fit<'a> {
                     .map(|perceptron| Voting::new(perceptron, voters, self.rule.ties, self.rule.intercept))
                     .collect();
                 let run = self.feed.run(&mut team, &self.plan(), watch)?;
-                let candidates = team.iter().map(|voting| vec![voting.hyperplane().clone()]).collect();
+                let candidates = team
+                    .iter()
+                    .map(|voting| vec![voting.hyperplane().clone()])
+                    .collect();
                 let predictor = Predictor::Committee {
                     committees: team.into_iter().map(Voting::into_committee).collect(),
                 };
-                (Learnt { predictor, candidates }, run)
+                (
+                    Learnt {
+                        predictor,
+                        candidates,
+                    },
+                    run,
+                )
             }
             _ => {
                 let mut team = perceptrons();
                 let run = self.feed.run(&mut team, &self.plan(), watch)?;
-                let last = team.iter().map(|perceptron| perceptron.hyperplane().clone()).collect();
+                let last = team
+                    .iter()
+                    .map(|perceptron| perceptron.hyperplane().clone())
+                    .collect();
                 (self.linear(last, &team), run)
             }
         };
@@ -226,7 +262,13 @@ impl<'a> Fit<'a> {
 
     fn plan(&self) -> Plan {
         let epochs = self.settings.epochs;
-        let worst = matches!(self.feed, Feed::Memory { rule: Rule::Worst, .. });
+        let worst = matches!(
+            self.feed,
+            Feed::Memory {
+                rule: Rule::Worst,
+                ..
+            }
+        );
         let until_clean = |default: u64| Passes::UntilClean {
             at_most: epochs.map_or(default, |epochs| epochs.ceil() as u64),
         };
@@ -251,7 +293,9 @@ impl<'a> Fit<'a> {
 
     fn outcome(&self, predictor: Predictor, run: Run, certificate: Certificate) -> Outcome {
         let rows = match &self.feed {
-            Feed::Memory { data, codes, .. } => (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64,
+            Feed::Memory { data, codes, .. } => {
+                (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64
+            }
             Feed::Stream { .. } => run.rows,
         };
         Outcome {
@@ -269,7 +313,13 @@ impl<'a> Fit<'a> {
     }
 
     fn bound_mistakes(&mut self, run: &Run, mut candidates: Vec<Vec<Hyperplane>>) -> Result<Certificate> {
-        let worst = matches!(self.feed, Feed::Memory { rule: Rule::Worst, .. });
+        let worst = matches!(
+            self.feed,
+            Feed::Memory {
+                rule: Rule::Worst,
+                ..
+            }
+        );
         let conditions = RunConditions {
             intercept: self.rule.intercept,
             rate: self.rule.rate,
@@ -281,9 +331,9 @@ impl<'a> Fit<'a> {
             self.widen_margins(run, &mut candidates)?;
         }
         let conditions = vec![conditions; self.discriminants];
-        let parts = self
-            .feed
-            .look_again(|examples| certify::bound_mistakes(examples, &run.updates, &conditions, &candidates))?;
+        let parts = self.feed.look_again(|examples| {
+            certify::bound_mistakes(examples, &run.updates, &conditions, &candidates)
+        })?;
         Ok(match parts {
             Some(parts) => Certificate::MistakeBound { parts },
             None => Certificate::None,
@@ -299,7 +349,11 @@ impl<'a> Fit<'a> {
         }
         let rule = KozinecRule {
             epsilon: 0.05,
-            hulls: if self.rule.intercept { Hulls::OneLifted } else { Hulls::One },
+            hulls: if self.rule.intercept {
+                Hulls::OneLifted
+            } else {
+                Hulls::One
+            },
         };
         let mut team = vec![Kozinec::new(rule, self.features); self.discriminants];
         let plan = Plan {
@@ -322,7 +376,11 @@ impl<'a> Fit<'a> {
     fn fit_kozinec(mut self, watch: &mut dyn Watch) -> Result<Outcome> {
         let rule = KozinecRule {
             epsilon: self.settings.epsilon.unwrap_or(DEFAULT_EPSILON),
-            hulls: if self.rule.intercept { Hulls::Two } else { Hulls::One },
+            hulls: if self.rule.intercept {
+                Hulls::Two
+            } else {
+                Hulls::One
+            },
         };
         rule.check()?;
         let team = vec![Kozinec::new(rule, self.features); self.discriminants];
@@ -350,7 +408,8 @@ impl<'a> Fit<'a> {
             let mut hyperplane = learner.hyperplane().clone();
             if self.rule.intercept {
                 let of = self.discriminants;
-                self.feed.look_again(|examples| certify::centre(examples, k, of, &mut hyperplane))?;
+                self.feed
+                    .look_again(|examples| certify::centre(examples, k, of, &mut hyperplane))?;
             }
             let [positive, negative] = learner.multipliers();
             claims.push(Separation {
@@ -389,7 +448,11 @@ fn start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bo
     let offset = usize::from(intercept);
     let wanted = features.map(|features| features + offset);
     if wanted.is_some_and(|wanted| wanted != numbers.len()) || numbers.len() < offset {
-        let what = if intercept { "the intercept, then the weights" } else { "the weights" };
+        let what = if intercept {
+            "the intercept, then the weights"
+        } else {
+            "the weights"
+        };
         return Err(Error::settings(format!(
             "--start has {} numbers, and {} are needed: {what}",
             numbers.len(),

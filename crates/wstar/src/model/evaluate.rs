@@ -41,7 +41,10 @@ pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {
     let scores = model.predictor.scores(&data.design)?;
     let predicted: Vec<u32> = scores.rows().map(|row| model.predictor.decide(row)).collect();
     let classes = model.classes.len();
-    let probabilities: Option<Vec<Vec<f64>>> = scores.rows().map(|row| model.predictor.probabilities(row)).collect();
+    let probabilities: Option<Vec<Vec<f64>>> = scores
+        .rows()
+        .map(|row| model.predictor.probabilities(row))
+        .collect();
     let error = metrics::error(codes, &predicted, weights)?;
     let auc = match scores.columns {
         1 => {

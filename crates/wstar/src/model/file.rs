@@ -83,7 +83,8 @@ impl Model {
         let damaged = |cause: serde_json::Error| {
             let message = cause.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
-            Error::model(format!("not a whole model file: {message}")).at(cause.line() as u64, cause.column() as u64)
+            Error::model(format!("not a whole model file: {message}"))
+                .at(cause.line() as u64, cause.column() as u64)
         };
         let heading: Heading = serde_json::from_slice(bytes).map_err(damaged)?;
         if heading.format.as_deref() != Some(FORMAT) {
@@ -92,10 +93,10 @@ impl Model {
         match heading.version {
             Some(version) if version == u64::from(VERSION) => {}
             Some(version) if version > u64::from(VERSION) => {
-                return Err(
-                    Error::model(format!("written by a newer wstar: version {version}, this one reads up to {VERSION}"))
-                        .hint("update wstar, or train again"),
-                );
+                return Err(Error::model(format!(
+                    "written by a newer wstar: version {version}, this one reads up to {VERSION}"
+                ))
+                .hint("update wstar, or train again"));
             }
             version => {
                 let version = version.map_or_else(|| "none".to_string(), |version| version.to_string());

@@ -62,10 +62,15 @@ impl Predictor {
                     .collect(),
             },
             Predictor::Committee { committees } => {
-                let votes: Vec<Vec<f64>> = committees.iter().map(|committee| committee.votes(design)).collect();
+                let votes: Vec<Vec<f64>> = committees
+                    .iter()
+                    .map(|committee| committee.votes(design))
+                    .collect();
                 Scores {
                     columns: committees.len(),
-                    values: (0..design.rows()).flat_map(|i| votes.iter().map(move |votes| votes[i])).collect(),
+                    values: (0..design.rows())
+                        .flat_map(|i| votes.iter().map(move |votes| votes[i]))
+                        .collect(),
                 }
             }
             Predictor::Bayes { estimate, .. } => {
@@ -153,7 +158,9 @@ impl Predictor {
             if count == discriminants {
                 Ok(())
             } else {
-                Err(Error::model(format!("{count} discriminants do not tell {classes} classes apart")))
+                Err(Error::model(format!(
+                    "{count} discriminants do not tell {classes} classes apart"
+                )))
             }
         };
         match self {
@@ -167,16 +174,22 @@ impl Predictor {
                 if discriminants.iter().all(whole) {
                     Ok(())
                 } else {
-                    Err(Error::model(format!("a hyperplane does not have {features} finite weights")))
+                    Err(Error::model(format!(
+                        "a hyperplane does not have {features} finite weights"
+                    )))
                 }
             }
             Predictor::Committee { committees } => {
                 fits(committees.len())?;
-                committees.iter().try_for_each(|committee| committee.check(features))
+                committees
+                    .iter()
+                    .try_for_each(|committee| committee.check(features))
             }
             Predictor::Bayes { estimate, penalties } => {
                 estimate.check(features, classes)?;
-                penalties.as_ref().map_or(Ok(()), |penalties| penalties.check(classes))
+                penalties
+                    .as_ref()
+                    .map_or(Ok(()), |penalties| penalties.check(classes))
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::bayes::{Estimate, minimax};
 use crate::certify::{
-    AGREEMENT, Certificate, MistakeBound, Separation, agree, likelihood, recompute_mistakes, recompute_separation,
+    AGREEMENT, Certificate, MistakeBound, Separation, agree, likelihood, recompute_mistakes,
+    recompute_separation,
 };
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -35,7 +36,10 @@ pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
     let mut objections = Vec::new();
     let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
     if rows != model.fit.rows {
-        objections.push(format!("the model was trained on {} rows, these are {rows}", model.fit.rows));
+        objections.push(format!(
+            "the model was trained on {} rows, these are {rows}",
+            model.fit.rows
+        ));
     }
     let mut examples = InMemory::new(data, codes, Order::Cyclic);
     let certificate = match &model.certificate {
@@ -72,7 +76,10 @@ fn verify_mistakes(
         object(objections, "the radius", claim.radius, found.radius);
         // Rounding may leave a slack of a few ulps where there is none.
         if (claim.slack - found.slack).abs() > AGREEMENT * (found.radius + claim.slack) {
-            objections.push(format!("the slack is claimed to be {}, and is {}", claim.slack, found.slack));
+            objections.push(format!(
+                "the slack is claimed to be {}, and is {}",
+                claim.slack, found.slack
+            ));
         }
         match (claim.bound, found.bound) {
             (Some(claimed), Some(bound)) => object(objections, "the bound", claimed, bound),
@@ -89,13 +96,18 @@ fn verify_mistakes(
         let mut wrong = 0u64;
         let _ = examples.pass(0, &mut |example| {
             let mistaken = discriminants.iter().enumerate().any(|(k, plane)| {
-                ties.is_mistake(plane.score(example.row), label(example.class, k, discriminants.len()))
+                ties.is_mistake(
+                    plane.score(example.row),
+                    label(example.class, k, discriminants.len()),
+                )
             });
             wrong += u64::from(mistaken);
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         if wrong > 0 {
-            objections.push(format!("the hyperplane is claimed to make no mistake, and makes {wrong}"));
+            objections.push(format!(
+                "the hyperplane is claimed to make no mistake, and makes {wrong}"
+            ));
         }
     }
     Ok(Certificate::MistakeBound { parts })
@@ -108,7 +120,9 @@ fn verify_separation(
     objections: &mut Vec<String>,
 ) -> Result<Certificate> {
     if let Predictor::Linear { discriminants, .. } = &model.predictor
-        && !discriminants.iter().eq(claims.iter().map(|claim| &claim.hyperplane))
+        && !discriminants
+            .iter()
+            .eq(claims.iter().map(|claim| &claim.hyperplane))
     {
         objections.push("the margins are claimed for other hyperplanes than the model's".into());
     }
@@ -116,9 +130,17 @@ fn verify_separation(
     for (claim, found) in claims.iter().zip(&parts) {
         let scale = AGREEMENT * found.upper.max(claim.upper);
         if (claim.lower - found.lower).abs() > scale {
-            objections.push(format!("the margin is claimed to be {}, and is {}", claim.lower, found.lower));
+            objections.push(format!(
+                "the margin is claimed to be {}, and is {}",
+                claim.lower, found.lower
+            ));
         }
-        object(objections, "the upper end of the interval", claim.upper, found.upper);
+        object(
+            objections,
+            "the upper end of the interval",
+            claim.upper,
+            found.upper,
+        );
         if !found.holds() {
             objections.push(format!(
                 "the interval [{}, {}] is not within {} of its upper end",
@@ -131,7 +153,9 @@ fn verify_separation(
 
 fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<String>) -> Result<Certificate> {
     let Predictor::Bayes { estimate, .. } = &model.predictor else {
-        return Err(Error::model("a likelihood is claimed for a model without densities"));
+        return Err(Error::model(
+            "a likelihood is claimed for a model without densities",
+        ));
     };
     let certificate = certify_estimate(data, estimate)?;
     if !certificate.holds() {

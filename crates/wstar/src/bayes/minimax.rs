@@ -1,0 +1,568 @@
+//! Learning from a non-random training set: prototypes that a designer chose, not a sample.
+//!
+//! Problem: θₖ = argmax over θ of the smallest p(x | k, θ) among the prototypes x of class k. For a Gaussian
+//! with identity covariance and mean c that is the smallest enclosing ball, min over c of maxᵢ ‖xᵢ − c‖, and
+//! how often a prototype occurs does not matter. Its dual: max over λ ≥ 0, Σλ = 1 of
+//! Σ λᵢ‖xᵢ‖² − ‖Σ λᵢxᵢ‖², whose every feasible value is at most R*². So a centre and multipliers prove each
+//! other: lo ≤ R* ≤ hi.
+//!
+//! Method: an active set on the dual, after P. Wolfe, Finding the nearest point in a polytope, Math.
+//! Programming 11 (1976), with the walk and the dropping rule of K. Fischer, B. Gärtner, M. Kutz, Fast
+//! smallest-enclosing-ball computation in high dimensions, ESA 2003. The support is kept affinely
+//! independent; the farthest prototype enters, the centre moves towards the circumcentre of the support,
+//! and a point whose multiplier reaches 0 on the way leaves. Each step raises the dual value, so no support
+//! comes twice. A pass over all rows picks a batch of far prototypes, and steps are made on those alone.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::sample::Sample;
+use super::score::{Linear, Scorer, solve_lower, solve_upper};
+use crate::data::{Dataset, Design, Row};
+use crate::error::{Error, Result};
+use crate::kernel::dense;
+
+/// A point counts as outside when its squared distance exceeds the ball's by this share.
+const OUTSIDE: f64 = 1e-13;
+/// A point counts as affinely dependent on the support when its squared distance from the support's
+/// affine hull is at most this share of its size.
+const DEPENDENT: f64 = 1e-11;
+/// Far prototypes taken from one pass over the rows.
+const BATCH: usize = 64;
+/// Passes over the rows; some tens are usual.
+const MOST_PASSES: usize = 2_000;
+
+/// The smallest enclosing ball of one class, with what proves it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ball {
+    /// The centre.
+    pub centre: Vec<f64>,
+    /// The largest distance of a prototype from the centre: at least R*.
+    pub radius: f64,
+    /// What the multipliers prove: at most R*.
+    pub lower: f64,
+    /// The rows of the training set that hold the ball in place.
+    pub support: Vec<usize>,
+    /// The weight of each of them in the convex combination that is the centre.
+    pub multipliers: Vec<f64>,
+}
+
+impl Ball {
+    /// (hi − lo) / hi: how far at most the radius is from the smallest one.
+    pub fn relative_gap(&self) -> f64 {
+        relative_gap(self.lower, self.radius)
+    }
+
+    pub(crate) fn is_whole(&self, features: usize) -> bool {
+        self.centre.len() == features
+            && self.centre.iter().all(|c| c.is_finite())
+            && self.radius.is_finite()
+            && self.radius >= 0.0
+            && self.support.len() == self.multipliers.len()
+            && self.multipliers.iter().all(|m| m.is_finite() && *m >= 0.0)
+    }
+}
+
+/// (hi − lo) / hi, and 0 for a ball that is a point.
+pub fn relative_gap(lower: f64, upper: f64) -> f64 {
+    if upper > 0.0 { (upper - lower) / upper } else { 0.0 }
+}
+
+/// The smallest enclosing ball of each class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Minimax {
+    /// One ball a class.
+    pub balls: Vec<Ball>,
+}
+
+impl Minimax {
+    /// The nearest centre, as linear functions: wₖ = cₖ, bₖ = −½‖cₖ‖².
+    ///
+    /// As densities they are Gaussians of identity covariance and equal priors; the middle of the centres
+    /// is taken as origin, which changes all scores of a row by the same amount.
+    pub fn scorer(&self) -> Scorer {
+        let features = self.balls.first().map_or(0, |ball| ball.centre.len());
+        let middle: Vec<f64> = (0..features)
+            .map(|j| self.balls.iter().map(|ball| ball.centre[j]).sum::<f64>() / self.balls.len() as f64)
+            .collect();
+        let weights: Vec<Vec<f64>> = self
+            .balls
+            .iter()
+            .map(|ball| ball.centre.iter().zip(&middle).map(|(c, m)| c - m).collect())
+            .collect();
+        let intercepts = weights
+            .iter()
+            .map(|w| -dense::dot(w, &middle) - 0.5 * dense::squared_norm(w))
+            .collect();
+        Scorer::Linear(Linear {
+            weights,
+            intercepts,
+            threshold: None,
+        })
+    }
+
+    /// The largest relative gap of a ball.
+    pub fn relative_gap(&self) -> f64 {
+        self.balls.iter().map(Ball::relative_gap).fold(0.0, f64::max)
+    }
+}
+
+/// Finds the smallest enclosing ball of each class. Rows of weight 0 are left out; other weights, like
+/// repetitions, do not matter.
+pub fn fit(data: &Dataset) -> Result<Minimax> {
+    let sample = Sample::new(data)?;
+    let means = sample.means();
+    let balls = sample
+        .rows_by_class()
+        .iter()
+        .zip(&means)
+        .map(|(rows, mean)| enclose(&data.design, rows, mean))
+        .collect();
+    Ok(Minimax { balls })
+}
+
+/// Recomputes [lo, hi] of every ball from the data, the centres and the multipliers alone.
+pub fn verify(data: &Dataset, minimax: &Minimax) -> Result<Vec<(f64, f64)>> {
+    let sample = Sample::new(data)?;
+    if minimax.balls.len() != sample.classes.len()
+        || !minimax.balls.iter().all(|ball| ball.is_whole(data.features()))
+    {
+        return Err(Error::model("the balls of the model do not fit the data").in_file(&data.source));
+    }
+    sample
+        .rows_by_class()
+        .iter()
+        .zip(&minimax.balls)
+        .enumerate()
+        .map(|(k, (rows, ball))| {
+            if let Some(i) = ball.support.iter().find(|i| rows.binary_search(i).is_err()) {
+                return Err(Error::model(format!(
+                    "row {i}, a support point of class {}, is not a row of that class",
+                    sample.shown(k)
+                ))
+                .in_file(&data.source));
+            }
+            Ok(interval(
+                &data.design,
+                rows,
+                &ball.centre,
+                &ball.support,
+                &ball.multipliers,
+            ))
+        })
+        .collect()
+}
+
+/// [lo, hi] for the radius of the smallest ball around the given rows: hi is the largest distance from the
+/// centre; lo² = Σλ‖x − c‖² − ‖Σλ(x − c)‖² over the support, the dual value, taken about the centre so that
+/// no digits are lost. Multipliers are first scaled to sum to 1; negative ones prove nothing and give lo = 0.
+pub fn interval(
+    design: &Design,
+    rows: &[usize],
+    centre: &[f64],
+    support: &[usize],
+    multipliers: &[f64],
+) -> (f64, f64) {
+    let upper = squared_distances(design, rows, centre)
+        .into_iter()
+        .fold(0.0, f64::max)
+        .sqrt();
+    let total: f64 = multipliers.iter().sum();
+    if !(total.is_finite() && total > 0.0 && multipliers.iter().all(|&m| m >= 0.0)) {
+        return (0.0, upper);
+    }
+    let mut spread = 0.0;
+    let mut mean = vec![0.0; centre.len()];
+    for (&i, multiplier) in support.iter().zip(multipliers) {
+        let share = multiplier / total;
+        let row = design.row(i);
+        spread += share * squared_distance(row, centre, dense::squared_norm(centre));
+        row.add_to(share, &mut mean);
+        dense::axpy(-share, centre, &mut mean);
+    }
+    let lower = (spread - dense::squared_norm(&mean)).max(0.0).sqrt();
+    (lower.min(upper), upper)
+}
+
+/// The smallest enclosing ball of some rows (at least one), started near `origin`.
+fn enclose(design: &Design, rows: &[usize], origin: &[f64]) -> Ball {
+    // Gram matrices are taken about the mean of the rows, which is near the centre compared with the
+    // radius; about 0 for sparse rows, so that their products cost their entries only.
+    let origin = if design.is_sparse() {
+        vec![0.0; origin.len()]
+    } else {
+        origin.to_vec()
+    };
+    let mut support = Support::new(design, origin);
+    let mut centre = support.origin.clone();
+    let mut best: Option<(f64, Ball)> = None;
+    for _ in 0..MOST_PASSES {
+        let distances = squared_distances(design, rows, &centre);
+        let farthest = distances.iter().copied().fold(0.0, f64::max);
+        if !support.rows.is_empty() {
+            let gap = farthest - support.value;
+            if best.as_ref().is_none_or(|(smallest, _)| gap < *smallest) {
+                best = Some((gap, support.ball(&centre)));
+            }
+            if gap <= OUTSIDE * farthest {
+                break;
+            }
+        }
+        let mut far: Vec<(f64, usize)> = distances
+            .into_iter()
+            .zip(rows.iter().copied())
+            .filter(|(distance, _)| *distance > support.value * (1.0 + OUTSIDE))
+            .collect();
+        let by_distance = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if far.len() > BATCH {
+            far.select_nth_unstable_by(BATCH - 1, by_distance);
+            far.truncate(BATCH);
+        }
+        far.sort_unstable_by(by_distance);
+        let candidates: Vec<usize> = far.into_iter().map(|(_, i)| i).collect();
+        if support.rows.is_empty() {
+            // Every row lies at the origin, or the farthest of them starts the support.
+            let first = candidates.first().or(rows.first()).copied();
+            first.into_iter().for_each(|i| support.start(i));
+        }
+        if !support.improve(&candidates) && best.is_some() {
+            break;
+        }
+        centre = support.centre();
+    }
+    let mut ball = best.map_or_else(|| support.ball(&centre), |(_, ball)| ball);
+    let (lower, upper) = interval(design, rows, &ball.centre, &ball.support, &ball.multipliers);
+    (ball.lower, ball.radius) = (lower, upper);
+    ball
+}
+
+/// Affinely independent support points with multipliers, and the Cholesky factor of their Gram matrix.
+///
+/// Points are lifted to (x − origin, s): lifted points are linearly independent exactly if the points are
+/// affinely independent, and their Gram matrix then is positive definite.
+struct Support<'a> {
+    design: &'a Design,
+    origin: Vec<f64>,
+    rows: Vec<usize>,
+    multipliers: Vec<f64>,
+    /// ‖x − origin‖² of each point.
+    norms: Vec<f64>,
+    /// The lifted Gram matrix, lower triangle, row by row.
+    gram: Vec<Vec<f64>>,
+    /// Its Cholesky factor, row by row.
+    factor: Vec<f64>,
+    /// s², of the size of the squared radius.
+    lift: f64,
+    /// The dual value: the squared radius that the multipliers prove.
+    value: f64,
+}
+
+impl<'a> Support<'a> {
+    fn new(design: &'a Design, origin: Vec<f64>) -> Self {
+        Support {
+            design,
+            origin,
+            rows: Vec::new(),
+            multipliers: Vec::new(),
+            norms: Vec::new(),
+            gram: Vec::new(),
+            factor: Vec::new(),
+            lift: 1.0,
+            value: 0.0,
+        }
+    }
+
+    fn start(&mut self, i: usize) {
+        let point = self.point(i);
+        let norm = dense::squared_norm(&point);
+        self.lift = if norm > 0.0 { norm } else { 1.0 };
+        self.rows = vec![i];
+        self.multipliers = vec![1.0];
+        self.norms = vec![norm];
+        self.gram = vec![vec![norm + self.lift]];
+        self.factor = vec![(norm + self.lift).sqrt()];
+        self.value = 0.0;
+    }
+
+    fn point(&self, i: usize) -> Vec<f64> {
+        let mut point: Vec<f64> = self.origin.iter().map(|o| -o).collect();
+        self.design.row(i).add_to(1.0, &mut point);
+        point
+    }
+
+    /// The convex combination of the support.
+    fn centre(&self) -> Vec<f64> {
+        let mut centre = vec![0.0; self.origin.len()];
+        for (&i, &multiplier) in self.rows.iter().zip(&self.multipliers) {
+            dense::axpy(multiplier, &self.point(i), &mut centre);
+        }
+        centre.iter_mut().zip(&self.origin).for_each(|(c, o)| *c += o);
+        centre
+    }
+
+    fn ball(&self, centre: &[f64]) -> Ball {
+        Ball {
+            centre: centre.to_vec(),
+            radius: self.value.sqrt(),
+            lower: self.value.sqrt(),
+            support: self.rows.clone(),
+            multipliers: self.multipliers.clone(),
+        }
+    }
+
+    /// Steps on the candidates until none of them is outside; whether the dual value rose at all.
+    fn improve(&mut self, candidates: &[usize]) -> bool {
+        self.refactor();
+        let at_start = self.value;
+        let mut rejected = Vec::new();
+        loop {
+            let centre = self.centre();
+            let squared = dense::squared_norm(&centre);
+            let farthest = candidates
+                .iter()
+                .filter(|i| !rejected.contains(*i) && !self.rows.contains(*i))
+                .map(|&i| (squared_distance(self.design.row(i), &centre, squared), i))
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((distance, entering)) = farthest else {
+                break;
+            };
+            if distance <= self.value * (1.0 + OUTSIDE) {
+                break;
+            }
+            let before = self.value;
+            if !self.enter(entering) {
+                rejected.push(entering);
+            }
+            self.update_value();
+            // A rise within the rounding is none, and would let the loop go on for ever.
+            if self.value <= before * (1.0 + f64::EPSILON) {
+                rejected.push(entering);
+            }
+        }
+        self.value > at_start
+    }
+
+    /// Brings a point into the support and moves to the circumcentre as far as the multipliers allow;
+    /// whether it stayed.
+    fn enter(&mut self, i: usize) -> bool {
+        let point = self.point(i);
+        let norm = dense::squared_norm(&point);
+        let mut products: Vec<f64> = self
+            .rows
+            .iter()
+            .map(|&other| self.product(other, &point) + self.lift)
+            .collect();
+        let mut coefficients = products.clone();
+        solve_lower(&self.factor, &mut coefficients);
+        let outside_hull = norm + self.lift - dense::squared_norm(&coefficients);
+        if outside_hull <= DEPENDENT * (norm + self.lift) {
+            // The point is an affine combination a of the support. Moving weight from the combination to
+            // the point leaves the centre where it is and raises the dual value, until a multiplier is 0.
+            solve_upper(&self.factor, &mut coefficients);
+            let Some((step, leaving)) = first_to_vanish(&self.multipliers, &coefficients) else {
+                return false;
+            };
+            for (multiplier, a) in self.multipliers.iter_mut().zip(&coefficients) {
+                *multiplier = (*multiplier - step * a).max(0.0);
+            }
+            self.remove(leaving);
+            products.remove(leaving);
+            self.append(i, norm, products, step);
+            self.refactor();
+        } else {
+            self.append(i, norm, products, 0.0);
+        }
+        loop {
+            let target = self.circumcentre();
+            let direction: Vec<f64> = self.multipliers.iter().zip(&target).map(|(m, t)| m - t).collect();
+            let smallest = target.iter().copied().fold(f64::INFINITY, f64::min);
+            if smallest > 0.0 {
+                self.multipliers = target;
+                return true;
+            }
+            // Only points whose target is not positive can stop the move before its end.
+            let falling: Vec<f64> = direction
+                .iter()
+                .zip(&target)
+                .map(|(d, t)| if *t <= 0.0 { *d } else { 0.0 })
+                .collect();
+            let Some((step, leaving)) = first_to_vanish(&self.multipliers, &falling) else {
+                return self.rows.contains(&i);
+            };
+            for (multiplier, d) in self.multipliers.iter_mut().zip(&direction) {
+                *multiplier = (*multiplier - step * d).max(0.0);
+            }
+            self.remove(leaving);
+            if self.rows.len() == 1 {
+                self.multipliers = vec![1.0];
+                return self.rows.contains(&i);
+            }
+        }
+    }
+
+    /// (x − origin)·y for a row and a point that is relative to the origin already.
+    fn product(&self, i: usize, y: &[f64]) -> f64 {
+        match self.design.row(i) {
+            Row::Dense32(x) => centred_dot(x, &self.origin, y),
+            Row::Dense64(x) => centred_dot(x, &self.origin, y),
+            // The origin of sparse rows is 0.
+            row => row.dot(y),
+        }
+    }
+
+    /// The multipliers, possibly negative, of the point of the support's affine hull that is at the same
+    /// distance from all of them: μ = ½K⁻¹(g + ν1) with ν such that Σμ = 1.
+    fn circumcentre(&self) -> Vec<f64> {
+        let solve = |mut right: Vec<f64>| {
+            solve_lower(&self.factor, &mut right);
+            solve_upper(&self.factor, &mut right);
+            right
+        };
+        let by_norms = solve(self.norms.clone());
+        let by_ones = solve(vec![1.0; self.rows.len()]);
+        let nu = (2.0 - by_norms.iter().sum::<f64>()) / by_ones.iter().sum::<f64>();
+        let mut target: Vec<f64> = by_norms
+            .iter()
+            .zip(&by_ones)
+            .map(|(a, b)| 0.5 * (a + nu * b))
+            .collect();
+        let total: f64 = target.iter().sum();
+        target.iter_mut().for_each(|t| *t /= total);
+        target
+    }
+
+    /// The dual value of the multipliers, about the centre they give.
+    fn update_value(&mut self) {
+        let total: f64 = self.multipliers.iter().sum();
+        self.multipliers.iter_mut().for_each(|m| *m /= total);
+        let centre = self.centre();
+        let squared = dense::squared_norm(&centre);
+        self.value = self
+            .rows
+            .iter()
+            .zip(&self.multipliers)
+            .map(|(&i, m)| m * squared_distance(self.design.row(i), &centre, squared))
+            .sum();
+    }
+
+    fn append(&mut self, i: usize, norm: f64, products: Vec<f64>, multiplier: f64) {
+        let mut row = products.clone();
+        solve_lower(&self.factor, &mut row);
+        let rest = norm + self.lift - dense::squared_norm(&row);
+        row.push(rest.max(DEPENDENT * DEPENDENT * self.lift).sqrt());
+        self.factor.extend(row);
+        let mut gram = products;
+        gram.push(norm + self.lift);
+        self.gram.push(gram);
+        self.rows.push(i);
+        self.norms.push(norm);
+        self.multipliers.push(multiplier);
+    }
+
+    /// Takes point `at` out, and repairs the factor by Givens rotations.
+    fn remove(&mut self, at: usize) {
+        let size = self.rows.len();
+        self.rows.remove(at);
+        self.norms.remove(at);
+        self.multipliers.remove(at);
+        self.gram.remove(at);
+        for row in &mut self.gram[at..] {
+            row.remove(at);
+        }
+        // Row r of the old factor below `at` becomes row r − 1 with one entry too many; each rotation of
+        // two neighbouring columns moves the extra entry one row down.
+        let mut rows: Vec<Vec<f64>> = (0..size)
+            .filter(|&r| r != at)
+            .map(|r| self.factor[r * (r + 1) / 2..(r + 1) * (r + 2) / 2].to_vec())
+            .collect();
+        for column in at..size - 1 {
+            let (a, b) = (rows[column][column], rows[column][column + 1]);
+            let length = a.hypot(b);
+            let (cosine, sine) = (a / length, b / length);
+            for row in &mut rows[column..] {
+                let (left, right) = (row[column], row[column + 1]);
+                row[column] = cosine * left + sine * right;
+                row[column + 1] = cosine * right - sine * left;
+            }
+            rows[column].truncate(column + 1);
+        }
+        self.factor = rows.concat();
+    }
+
+    /// Computes the factor from the Gram matrix anew, which ends the drift of repeated repairs.
+    fn refactor(&mut self) {
+        let mut factor: Vec<f64> = Vec::with_capacity(self.factor.len());
+        for gram in &self.gram {
+            let last = gram.len() - 1;
+            let mut row = gram[..last].to_vec();
+            solve_lower(&factor, &mut row);
+            let rest = gram[last] - dense::squared_norm(&row);
+            row.push(rest.max(DEPENDENT * DEPENDENT * self.lift).sqrt());
+            factor.extend(row);
+        }
+        self.factor = factor;
+    }
+}
+
+/// The largest step for which `multipliers − step·direction` stays non-negative, and where it ends.
+fn first_to_vanish(multipliers: &[f64], direction: &[f64]) -> Option<(f64, usize)> {
+    multipliers
+        .iter()
+        .zip(direction)
+        .enumerate()
+        .filter(|(_, (_, d))| **d > 0.0)
+        .map(|(at, (m, d))| (m / d, at))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn squared_distances(design: &Design, rows: &[usize], centre: &[f64]) -> Vec<f64> {
+    let squared = dense::squared_norm(centre);
+    rows.par_iter()
+        .with_min_len(64)
+        .map(|&i| squared_distance(design.row(i), centre, squared))
+        .collect()
+}
+
+/// ‖x − c‖²; `squared` is ‖c‖², of use for sparse rows.
+fn squared_distance(row: Row<'_>, centre: &[f64], squared: f64) -> f64 {
+    match row {
+        Row::Dense32(x) => distance(x, centre),
+        Row::Dense64(x) => distance(x, centre),
+        row => {
+            let mut sum = 0.0;
+            row.for_each(|j, v| {
+                if let Some(c) = centre.get(j) {
+                    sum += v * (v - 2.0 * c);
+                }
+            });
+            if squared + sum > 0.05 * squared {
+                return squared + sum;
+            }
+            // Digits cancelled: the row is near the centre compared with 0, and is taken in full.
+            distance(&row.to_dense(centre.len()), centre)
+        }
+    }
+}
+
+const LANES: usize = 8;
+
+fn distance<T: Copy + Into<f64>>(x: &[T], centre: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    for (x, c) in x.chunks(LANES).zip(centre.chunks(LANES)) {
+        for ((lane, &x), c) in lanes.iter_mut().zip(x).zip(c) {
+            let difference = x.into() - c;
+            *lane += difference * difference;
+        }
+    }
+    lanes.iter().sum()
+}
+
+fn centred_dot<T: Copy + Into<f64>>(x: &[T], origin: &[f64], y: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    for ((x, o), y) in x.chunks(LANES).zip(origin.chunks(LANES)).zip(y.chunks(LANES)) {
+        for (((lane, &x), o), y) in lanes.iter_mut().zip(x).zip(o).zip(y) {
+            *lane += (x.into() - o) * y;
+        }
+    }
+    lanes.iter().sum()
+}

@@ -1,0 +1,245 @@
+//! Re-checks estimated densities: maximum likelihood is in closed form, so the claim "this is the estimate
+//! of these data" is checked by computing the definitions once more, plainly and row by row, and comparing.
+
+use rayon::prelude::*;
+
+use crate::bayes::{Bernoulli, Estimate, Gaussian, Multinomial, NaiveGaussian, Scorer};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+
+/// Columns of a covariance that one task recomputes.
+const BAND: usize = 16;
+
+/// What was recomputed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Agreement {
+    /// The largest relative difference of any parameter from its definition. Means are compared relative
+    /// to their size or the standard deviation, whichever is larger; covariances relative to the product
+    /// of the two standard deviations.
+    pub deviation: f64,
+    /// The log-likelihood of the data, Σ c ln p(x, k); for counts without the multinomial coefficients,
+    /// which do not depend on what is estimated.
+    pub log_likelihood: f64,
+}
+
+/// Recomputes every parameter of an estimate from the data. For smallest enclosing balls, which are not a
+/// maximum-likelihood estimate, see [`crate::bayes::minimax::verify`].
+pub fn recompute(data: &Dataset, estimate: &Estimate) -> Result<Agreement> {
+    let (codes, classes) = data.require_classes()?;
+    estimate
+        .check(data.features(), classes.len())
+        .map_err(|error| error.in_file(&data.source))?;
+    let mut totals = vec![0.0; classes.len()];
+    for (i, &code) in codes.iter().enumerate() {
+        totals[code as usize] += data.weight(i);
+    }
+    let given = Given { data, codes, totals };
+    let deviation = match estimate {
+        Estimate::Gaussian(gaussian) => given.gaussian(gaussian),
+        Estimate::NaiveGaussian(naive) => given.naive_gaussian(naive),
+        Estimate::NaiveBernoulli(bernoulli) => given.bernoulli(bernoulli),
+        Estimate::NaiveMultinomial(multinomial) => given.multinomial(multinomial),
+        Estimate::Minimax(_) => {
+            return Err(Error::model(
+                "smallest enclosing balls have no likelihood to recompute",
+            ));
+        }
+    };
+    let scorer = match estimate {
+        // The linear scores leave out what the classes share; a likelihood needs every term.
+        Estimate::Gaussian(gaussian) => Scorer::Quadratic(gaussian.densities()?),
+        other => other.scorer()?,
+    };
+    Ok(Agreement {
+        deviation,
+        log_likelihood: given.log_likelihood(&scorer),
+    })
+}
+
+struct Given<'a> {
+    data: &'a Dataset,
+    codes: &'a [u32],
+    totals: Vec<f64>,
+}
+
+impl Given<'_> {
+    fn log_likelihood(&self, scorer: &Scorer) -> f64 {
+        let classes = scorer.classes();
+        let scores = scorer.log_joints(&self.data.design);
+        let mut sum = Compensated::default();
+        for (i, (scores, &code)) in scores.chunks(classes).zip(self.codes).enumerate() {
+            sum.add(self.data.weight(i) * scores[code as usize]);
+        }
+        sum.value()
+    }
+
+    /// Σ c f(x) for each class and column, compensated, in the order of the rows.
+    fn column_sums(&self, term: impl Fn(usize, usize, f64) -> f64) -> Vec<Vec<f64>> {
+        let mut sums = vec![vec![Compensated::default(); self.data.features()]; self.totals.len()];
+        for (i, (row, &code)) in self.data.design.iter().zip(self.codes).enumerate() {
+            let weight = self.data.weight(i);
+            let k = code as usize;
+            row.for_each(|j, v| sums[k][j].add(weight * term(k, j, v)));
+        }
+        let values = |row: Vec<Compensated>| row.iter().map(|sum| sum.value()).collect();
+        sums.into_iter().map(values).collect()
+    }
+
+    fn means(&self) -> Vec<Vec<f64>> {
+        let mut means = self.column_sums(|_, _, v| v);
+        for (means, total) in means.iter_mut().zip(&self.totals) {
+            means.iter_mut().for_each(|mean| *mean /= total);
+        }
+        means
+    }
+
+    fn priors(&self, claimed: &[f64]) -> f64 {
+        let all: f64 = self.totals.iter().sum();
+        let pairs = claimed.iter().zip(&self.totals);
+        pairs
+            .map(|(p, total)| relative(*p, total / all, 0.0))
+            .fold(0.0, worse)
+    }
+
+    fn gaussian(&self, claimed: &Gaussian) -> f64 {
+        let means = self.means();
+        let covariances = self.covariances(&means, claimed.shared);
+        let mut worst = self.priors(&claimed.priors);
+        for (k, covariance) in covariances.iter().enumerate() {
+            let deviations: Vec<f64> = (0..means[0].len()).map(|j| covariance[j][j].sqrt()).collect();
+            let mut entries = claimed.covariances[k].iter();
+            for (i, row) in covariance.iter().enumerate() {
+                for (j, (value, claim)) in row[..=i].iter().zip(&mut entries).enumerate() {
+                    worst = worse(worst, relative(*claim, *value, deviations[i] * deviations[j]));
+                }
+            }
+            let of_these = if claimed.shared { 0..means.len() } else { k..k + 1 };
+            for k in of_these {
+                for (j, (claim, mean)) in claimed.means[k].iter().zip(&means[k]).enumerate() {
+                    worst = worse(worst, relative(*claim, *mean, deviations[j]));
+                }
+            }
+        }
+        worst
+    }
+
+    /// Covariances about the class means, one band of rows of the matrix at a time.
+    fn covariances(&self, means: &[Vec<f64>], shared: bool) -> Vec<Vec<Vec<f64>>> {
+        let features = self.data.features();
+        let count = if shared { 1 } else { means.len() };
+        let bands: Vec<Vec<Vec<Vec<f64>>>> = (0..features.div_ceil(BAND))
+            .into_par_iter()
+            .map(|band| {
+                let first = band * BAND;
+                let last = (first + BAND).min(features);
+                let mut sums = vec![vec![vec![0.0; last]; last - first]; count];
+                let mut x = vec![0.0; features];
+                for (i, (row, &code)) in self.data.design.iter().zip(self.codes).enumerate() {
+                    let (k, weight) = (code as usize, self.data.weight(i));
+                    x.iter_mut().zip(&means[k]).for_each(|(x, mean)| *x = -mean);
+                    row.add_to(1.0, &mut x);
+                    for (sum, at) in sums[if shared { 0 } else { k }].iter_mut().zip(first..last) {
+                        let scale = weight * x[at];
+                        sum.iter_mut().zip(&x).for_each(|(sum, x)| *sum += scale * x);
+                    }
+                }
+                sums
+            })
+            .collect();
+        let all: f64 = self.totals.iter().sum();
+        (0..count)
+            .map(|k| {
+                let total = if shared { all } else { self.totals[k] };
+                let rows = bands.iter().flat_map(|band| &band[k]);
+                rows.map(|row| row.iter().map(|sum| sum / total).collect())
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn naive_gaussian(&self, claimed: &NaiveGaussian) -> f64 {
+        let features = self.data.features();
+        let means = self.means();
+        let mut sums = vec![vec![Compensated::default(); features]; means.len()];
+        let mut x = vec![0.0; features];
+        for (i, (row, &code)) in self.data.design.iter().zip(self.codes).enumerate() {
+            let (k, weight) = (code as usize, self.data.weight(i));
+            x.iter_mut().zip(&means[k]).for_each(|(x, mean)| *x = -mean);
+            row.add_to(1.0, &mut x);
+            sums[k]
+                .iter_mut()
+                .zip(&x)
+                .for_each(|(sum, x)| sum.add(weight * x * x));
+        }
+        let mut worst = self.priors(&claimed.priors);
+        for (k, sums) in sums.iter().enumerate() {
+            for (j, sum) in sums.iter().enumerate() {
+                let variance = sum.value() / self.totals[k];
+                // A variance that is rounding beside the mean has no digits to compare.
+                let rounding = 1e-24 * means[k][j] * means[k][j];
+                worst = worse(worst, relative(claimed.variances[k][j], variance, rounding));
+                worst = worse(worst, relative(claimed.means[k][j], means[k][j], variance.sqrt()));
+            }
+        }
+        worst
+    }
+
+    fn counts(&self, totals: &[f64], claimed: &[Vec<f64>], counts: &[Vec<f64>]) -> f64 {
+        let cells = claimed.iter().flatten().zip(counts.iter().flatten());
+        let totals = totals.iter().zip(&self.totals);
+        cells
+            .chain(totals)
+            .map(|(a, b)| relative(*a, *b, 0.0))
+            .fold(0.0, worse)
+    }
+
+    fn bernoulli(&self, claimed: &Bernoulli) -> f64 {
+        let yes = self.column_sums(|_, _, v| f64::from(u8::from(v > claimed.threshold)));
+        self.counts(&claimed.totals, &claimed.counts, &yes)
+    }
+
+    fn multinomial(&self, claimed: &Multinomial) -> f64 {
+        self.counts(&claimed.totals, &claimed.counts, &self.column_sums(|_, _, v| v))
+    }
+}
+
+/// |a − b| relative to the larger of |b| and a scale; equal values differ by 0 whatever their size.
+fn relative(a: f64, b: f64, scale: f64) -> f64 {
+    if a == b {
+        0.0
+    } else {
+        (a - b).abs() / b.abs().max(scale)
+    }
+}
+
+/// The larger of two deviations; what is not a number is worse than any.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::INFINITY
+    } else {
+        a.max(b)
+    }
+}
+
+/// A sum that carries the rounding errors along (A. Neumaier, ZAMM 54, 1974).
+#[derive(Debug, Clone, Copy, Default)]
+struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    fn add(&mut self, term: f64) {
+        let sum = self.sum + term;
+        self.lost += if self.sum.abs() >= term.abs() {
+            (self.sum - sum) + term
+        } else {
+            (term - sum) + self.sum
+        };
+        self.sum = sum;
+    }
+
+    fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
