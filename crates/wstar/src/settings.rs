@@ -139,6 +139,8 @@ pub struct Settings {
     pub penalties: Option<Vec<Vec<f64>>>,
     /// Leaves the intercept out.
     pub no_intercept: bool,
+    /// The share of the rows that was held out of the training, so that a claim is checked on the rest.
+    pub holdout: Option<f64>,
     /// The seed of everything random.
     pub seed: u64,
 }

@@ -16,6 +16,8 @@ pub struct Step<'a> {
     pub row: u64,
     /// Which discriminant looked: 0 for two classes, else the class that stands against the rest.
     pub discriminant: usize,
+    /// How many discriminants there are.
+    pub discriminants: usize,
     /// The score before the update.
     pub score: f64,
     /// Whether it was a mistake, so that the weights were moved.
@@ -25,7 +27,7 @@ pub struct Step<'a> {
 }
 
 /// How a run over examples is going.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Progress {
     /// Passes completed.
     pub passes: u64,
@@ -55,6 +57,9 @@ pub trait Watch {
     fn progress(&mut self, _progress: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Called when the method has ended and its claim is about to be checked.
+    fn certifying(&mut self) {}
 }
 
 /// Watches nothing and never stops.

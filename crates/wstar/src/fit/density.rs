@@ -6,16 +6,17 @@ use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::model::{FitRecord, Predictor, certify_estimate};
 use crate::settings::{Density, Method, Settings};
-use crate::watch::Status;
+use crate::watch::{Status, Watch};
 
 /// Estimates, and certifies what was estimated.
-pub(super) fn fit(data: &Dataset, settings: &Settings) -> Result<Outcome> {
+pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
     let (codes, classes) = data.require_classes()?;
     let penalties = settings.penalties.clone().map(Penalties::new).transpose()?;
     if let Some(penalties) = &penalties {
         penalties.check(classes.len())?;
     }
     let estimate = bayes::fit(data, &estimation(settings)?)?;
+    watch.certifying();
     let certificate = certify_estimate(data, &estimate)?;
     let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
     Ok(Outcome {

@@ -52,7 +52,7 @@ pub fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result
     let outcome = if settings.method().is_online() {
         online::fit_in_memory(data, settings, watch)?
     } else {
-        density::fit(data, settings)?
+        density::fit(data, settings, watch)?
     };
     Ok(outcome.into_model(settings, data.schema.clone(), classes))
 }

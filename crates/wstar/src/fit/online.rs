@@ -237,6 +237,7 @@ impl<'a> Fit<'a> {
             // The pocket promises the best that the run has seen, and that it has.
             run.status = Status::Completed;
         }
+        watch.certifying();
         let certificate = self.bound_mistakes(&run, learnt.candidates)?;
         Ok(self.outcome(learnt.predictor, run, certificate))
     }
@@ -402,6 +403,7 @@ impl<'a> Fit<'a> {
                 (team, None, run)
             }
         };
+        watch.certifying();
         let mut claims = Vec::new();
         for (k, mut learner) in team.into_iter().enumerate() {
             learner.settle();

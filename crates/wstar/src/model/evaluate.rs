@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::bayes::Penalties;
 use crate::data::{Classes, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::metrics;
@@ -24,13 +25,18 @@ pub struct Evaluation {
     pub confusion: Vec<Vec<f64>>,
     /// The classes, in the order of the confusion matrix.
     pub classes: Classes,
-    /// The mean penalty, for models with a penalty matrix.
+    /// The mean penalty, if penalties were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<f64>,
 }
 
 /// Judges a model on data prepared with its schema.
 pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {
+    evaluate_with(model, data, model.predictor.penalties())
+}
+
+/// Judges a model on data prepared with its schema, also by the mean of these penalties.
+pub fn evaluate_with(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Result<Evaluation> {
     let Target::Classes { codes, .. } = &data.target else {
         return Err(Error::data("the data have no target to compare with").in_file(&data.source));
     };
@@ -63,9 +69,7 @@ pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {
         auc,
         confusion: metrics::confusion(codes, &predicted, classes, weights)?,
         classes: model.classes.clone(),
-        risk: model
-            .predictor
-            .penalties()
+        risk: penalties
             .map(|penalties| metrics::empirical_risk(codes, &predicted, penalties, weights))
             .transpose()?,
     })

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result, shown};
 use crate::model::Model;
@@ -30,25 +31,36 @@ struct Document<'a> {
     model: &'a Model,
 }
 
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A temporary file in the folder of `path`, which vanishes unless it is given that name.
+fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return Err(Error::new(ErrorKind::Io, "is a directory, not a model file").in_file(&name));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".wstar-").suffix(".tmp");
+    // The permissions of any new file, which the user's mask then narrows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+        .tempfile_in(folder_of(path))
+        .map_err(|cause| Error::io(&name, &cause).hint("the model cannot be written there; choose a place with --out"))
+}
+
 impl Model {
     /// Writes the model to a file: complete, or not at all. The folder keeps what it had until the new
     /// file is safely on disk.
     pub fn save(&self, path: &Path) -> Result<()> {
         let name = path.display().to_string();
         let failed = |cause: &std::io::Error| Error::io(&name, cause);
-        if path.is_dir() {
-            return Err(Error::new(ErrorKind::Io, "is a directory, not a model file").in_file(&name));
-        }
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wstar-").suffix(".tmp");
-        // The permissions of any new file, which the user's mask then narrows.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(|cause| failed(&cause))?;
+        let file = temporary_beside(path)?;
         let mut writer = BufWriter::new(&file);
         let document = Document {
             format: FORMAT,
@@ -62,10 +74,15 @@ impl Model {
         file.as_file().sync_all().map_err(|cause| failed(&cause))?;
         file.persist(path).map_err(|error| failed(&error.error))?;
         // The file's name is safe once its folder is; a system that cannot sync folders loses nothing by it.
-        if let Ok(folder) = fs::File::open(folder) {
+        if let Ok(folder) = fs::File::open(folder_of(path)) {
             let _ = folder.sync_all();
         }
         Ok(())
+    }
+
+    /// Refuses a path that no model can be written to, without writing there.
+    pub fn check_writable(path: &Path) -> Result<()> {
+        temporary_beside(path).map(drop)
     }
 
     /// Reads a model from a file.

@@ -6,7 +6,7 @@ mod hyperplane;
 mod predictor;
 mod verify;
 
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{Evaluation, evaluate, evaluate_with};
 pub use hyperplane::Hyperplane;
 pub use predictor::{Predictor, Scores};
 pub(crate) use verify::certify_estimate;

@@ -130,6 +130,7 @@ pub fn run<L: Learner>(
                         step: steps,
                         row: example.id,
                         discriminant: k,
+ discriminants,
                         score: seen.score,
                         mistake: seen.change != Change::None,
                         hyperplane: learner.hyperplane(),

@@ -1,0 +1,426 @@
+//! The arguments of the command line, in one table: names, defaults and help.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Classic linear models that come with a proof.
+#[derive(Debug, Parser)]
+#[command(name = "wstar", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  wstar train @iris
+  wstar train mail.csv --text message --method averaged-perceptron --holdout 0.2
+  wstar predict mail.wstar.json new.csv --scores
+  wstar verify mail.wstar.json mail.csv
+
+DATA is a file, - for standard input, or a data set inside the program (see `wstar datasets`).
+Exit codes: 0 done, and it holds; 1 done, and the answer is no; 2 bad usage or bad input.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Threads to use [default: all]
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fit a model, certify it, and write it to a file
+    Train(Box<TrainArgs>),
+    /// Print the class of every row
+    Predict(PredictArgs),
+    /// Judge a model on data whose classes are known
+    Evaluate(EvaluateArgs),
+    /// Re-check a model's certificate from the data alone
+    Verify(VerifyArgs),
+    /// Show what is in a model: weights by name, settings, certificate
+    Inspect(InspectArgs),
+    /// List the data sets inside the program, or print one
+    Datasets(DatasetsArgs),
+}
+
+/// How a file of data is to be read, whatever it is read for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct FileArgs {
+    /// The format, where the name does not tell
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArg>,
+    /// The file of labels that belongs to IDX images
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Whether the first line of a CSV or TSV file holds names
+    #[arg(long, value_enum, default_value_t = HeaderArg::Auto)]
+    pub(crate) header: HeaderArg,
+    /// What separates the cells of a CSV file [default: found out]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) delimiter: Option<char>,
+    /// How decimals are written
+    #[arg(long, value_enum, default_value_t = DecimalArg::Point)]
+    pub(crate) decimal: DecimalArg,
+    /// The index of the first feature of an svmlight file [default: 1, or 0 if 0 occurs]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1))]
+    pub(crate) base: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FormatArg {
+    Csv,
+    Tsv,
+    Svmlight,
+    Idx,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum HeaderArg {
+    Auto,
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DecimalArg {
+    Point,
+    Comma,
+}
+
+/// What the columns of training data mean.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Columns")]
+pub(crate) struct ColumnArgs {
+    /// The column to predict [default: the last one; the first field of an svmlight line]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+    /// This value of the target against all others
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) positive: Option<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) drop: Vec<String>,
+    /// Columns of numbers, whatever they look like
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) numeric: Vec<String>,
+    /// Columns of categories, whatever they look like
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+    /// Columns of free text
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) text: Vec<String>,
+    /// How words become numbers
+    #[arg(long, value_enum, default_value_t = WeightingArg::TfIdf)]
+    pub(crate) text_weighting: WeightingArg,
+    /// Also take runs of up to N words
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) ngrams: usize,
+    /// Leave out terms that occur in fewer texts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) min_df: usize,
+    /// Keep at most so many terms
+    #[arg(long, value_name = "N")]
+    pub(crate) max_terms: Option<usize>,
+    /// Hash terms into 2^BITS columns instead of keeping a vocabulary
+    #[arg(long, value_name = "BITS")]
+    pub(crate) hash_bits: Option<u32>,
+    /// The column of sample weights
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sample_weight: Option<String>,
+    /// What to do about missing values
+    #[arg(long, value_enum, default_value_t = MissingArg::Refuse)]
+    pub(crate) missing: MissingArg,
+    /// Bring columns to mean 0 and deviation 1 (sparse data: deviation only)
+    #[arg(long)]
+    pub(crate) standardize: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum WeightingArg {
+    Counts,
+    Binary,
+    #[value(name = "tfidf")]
+    TfIdf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MissingArg {
+    Refuse,
+    Mean,
+    Drop,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  wstar train @iris
+  wstar train @spam --holdout 0.2
+  wstar train points.csv --method perceptron --rule worst --trace steps.jsonl
+  wstar train big.svm.gz --method online-perceptron --stream
+  wstar train train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --positive 9 \\
+      --method voted-perceptron --epochs 1 --no-intercept")]
+pub(crate) struct TrainArgs {
+    /// A file, - for standard input, or @NAME
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// How to learn [default: averaged-perceptron]
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<MethodArg>,
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Judge the model on this file too
+    #[arg(long, value_name = "DATA", conflicts_with = "holdout")]
+    pub(crate) test: Option<String>,
+    /// The labels of IDX test images
+    #[arg(long, value_name = "FILE", requires = "test")]
+    pub(crate) test_labels: Option<PathBuf>,
+    /// Hold this share of the rows out and judge the model on them
+    #[arg(long, value_name = "FRACTION")]
+    pub(crate) holdout: Option<f64>,
+    /// Learn from a file larger than memory, a chunk at a time
+    #[arg(long, conflicts_with_all = ["holdout", "test", "standardize"])]
+    pub(crate) stream: bool,
+    /// The classes of a stream [default: those of its first chunk]
+    #[arg(long, value_name = "VALUES", value_delimiter = ',', requires = "stream", allow_hyphen_values = true)]
+    pub(crate) classes: Vec<String>,
+    /// Write every step to this file, a line of JSON each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Where the model goes [default: NAME.wstar.json in the current folder]
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Put all weights into the JSON, however many
+    #[arg(long, requires = "json")]
+    pub(crate) weights: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Say more
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// Until no mistake is left
+    Perceptron,
+    /// Each example once
+    OnlinePerceptron,
+    /// All its hyperplanes vote
+    VotedPerceptron,
+    /// The mean of its hyperplanes
+    AveragedPerceptron,
+    /// The best hyperplane it has held
+    Pocket,
+    /// Maximum margin up to epsilon
+    Kozinec,
+    /// Gaussian classes, quadratic boundaries
+    Gaussian,
+    /// Gaussian classes, linear boundaries
+    Lda,
+    /// Independent features
+    NaiveBayes,
+    /// Smallest balls around the classes
+    Minimax,
+}
+
+/// The settings of the methods.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearningArgs {
+    /// Passes over the data; at most so many where the method itself knows when it is done
+    #[arg(long, value_name = "PASSES")]
+    pub(crate) epochs: Option<f64>,
+    /// At most so many updates
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iter: Option<u64>,
+    /// At most so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) max_seconds: Option<f64>,
+    /// The learning rate of the first update [default: 1]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub(crate) learning_rate: Option<f64>,
+    /// How the learning rate changes [default: constant]
+    #[arg(long, value_enum)]
+    pub(crate) schedule: Option<ScheduleArg>,
+    /// Steps at the full rate, for the halving schedule
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) halving_steps: u64,
+    /// Which example comes next [default: cyclic, or shuffled for voted, averaged and pocket]
+    #[arg(long, value_enum)]
+    pub(crate) rule: Option<RuleArg>,
+    /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
+    #[arg(long, value_enum)]
+    pub(crate) ties: Option<TiesArg>,
+    /// Where to start: b,w1,w2,… (without b where there is no intercept)
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) start: Option<Vec<f64>>,
+    /// Let the hyperplanes of a learner vote
+    #[arg(long, value_enum)]
+    pub(crate) vote: Option<VoteArg>,
+    /// The relative margin that Kozinec's algorithm may miss [default: 0.01]
+    #[arg(long, value_name = "EPSILON")]
+    pub(crate) epsilon: Option<f64>,
+    /// How features are distributed, for naive Bayes [default: gaussian]
+    #[arg(long, value_enum)]
+    pub(crate) density: Option<DensityArg>,
+    /// Pseudo-counts of naive Bayes [default: 1]; for Gaussian ones the share of the largest variance [1e-9]
+    #[arg(long, value_name = "ALPHA")]
+    pub(crate) smoothing: Option<f64>,
+    /// How far covariances are drawn towards a multiple of the identity, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) shrinkage: Option<f64>,
+    /// The penalty of each decision for each true class, e.g. 0,1;5,0 (rows: truth, sorted classes)
+    #[arg(long, value_name = "MATRIX", allow_hyphen_values = true)]
+    pub(crate) penalties: Option<String>,
+    /// Hyperplanes through the origin
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScheduleArg {
+    Constant,
+    Inverse,
+    Halving,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RuleArg {
+    Cyclic,
+    Shuffled,
+    Worst,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum TiesArg {
+    Mistake,
+    Positive,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum VoteArg {
+    All,
+    LastHalf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DensityArg {
+    Gaussian,
+    Bernoulli,
+    Multinomial,
+}
+
+/// How rows are to be matched to a model.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Matching")]
+pub(crate) struct MatchArgs {
+    /// What to do about categories that training never saw
+    #[arg(long, value_enum, default_value_t = UnseenArg::Refuse)]
+    pub(crate) unseen: UnseenArg,
+    /// The target column, where it is not called as in training
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum UnseenArg {
+    Refuse,
+    Ignore,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  wstar predict iris.wstar.json new.csv
+  wstar predict mail.wstar.json new.csv --scores > scores.csv")]
+pub(crate) struct PredictArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// A file, - for standard input, or @NAME
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// Print the probability of each class, as CSV
+    #[arg(long, conflicts_with = "scores")]
+    pub(crate) proba: bool,
+    /// Print scores, as CSV
+    #[arg(long)]
+    pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) matching: MatchArgs,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  wstar evaluate iris.wstar.json test.csv --json")]
+pub(crate) struct EvaluateArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// A file, - for standard input, or @NAME
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// The penalty of each decision for each true class, e.g. 0,1;5,0: prints the mean penalty too
+    #[arg(long, value_name = "MATRIX", allow_hyphen_values = true)]
+    pub(crate) penalties: Option<String>,
+    /// Leave rows with missing values out
+    #[arg(long)]
+    pub(crate) drop_missing: bool,
+    #[command(flatten)]
+    pub(crate) matching: MatchArgs,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "The data must be those the model was trained on; with --holdout, only those rows
+that were not held out count, so give the same --holdout and --seed.
+
+Example:
+  wstar verify iris.wstar.json @iris")]
+pub(crate) struct VerifyArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// The data the model was trained on
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// The share that training held out
+    #[arg(long, value_name = "FRACTION")]
+    pub(crate) holdout: Option<f64>,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// Show so many features, the heaviest first [default: 20]
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatasetsArgs {
+    /// Print this one, as the file it is
+    pub(crate) name: Option<String>,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,189 @@
+//! What `--json` prints: exactly one object, as the command line's contract fixes it.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+use wstar::certify::Certificate;
+use wstar::data::Classes;
+use wstar::model::{Evaluation, Hyperplane};
+use wstar::{Model, model::Verdict};
+
+use crate::output;
+use crate::train::Trained;
+
+/// More weights than this are left out unless asked for.
+const MOST_WEIGHTS: usize = 10_000;
+
+/// Prints one object on standard output.
+pub(crate) fn print(value: &Value) -> Result<()> {
+    let mut results = output::results();
+    writeln!(results, "{value}")?;
+    results.flush()?;
+    Ok(())
+}
+
+/// What `train --json` prints.
+pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
+    let model = &trained.model;
+    let mut object = json!({
+        "method": model.method,
+        "solver": solver(model),
+        "status": model.fit.status,
+        "rows": model.fit.rows,
+        "features": model.schema.features,
+        "classes": model.classes,
+        "objective": Value::Null,
+        "iterations": model.fit.iterations,
+        "passes": model.fit.passes,
+        "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
+        "model": trained.path,
+        "seconds": {
+            "read": trained.seconds.read.as_secs_f64(),
+            "solve": trained.seconds.solve.as_secs_f64(),
+            "certify": trained.seconds.certify.as_secs_f64(),
+            "total": trained.seconds.total.as_secs_f64(),
+        },
+    });
+    if let Some(planes) = hyperplanes(model)
+        && (all_weights || planes.len() * model.schema.features <= MOST_WEIGHTS)
+    {
+        object["weights"] = planes.iter().map(|plane| &plane.weights).collect();
+        object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
+    }
+    if let Some(evaluation) = &trained.train {
+        object["train"] = json!({"error": evaluation.error, "loss": evaluation.log_loss});
+    }
+    if let Some(evaluation) = &trained.test {
+        object["test"] =
+            json!({"error": evaluation.error, "loss": evaluation.log_loss, "auc": evaluation.auc});
+    }
+    if let Certificate::Separation { parts } = &model.certificate {
+        let count: usize = parts.iter().map(|part| part.positive.len() + part.negative.len()).sum();
+        object["support_vectors"] = json!({"count": count, "at_bound": 0});
+    }
+    if !model.fit.mistakes_by_pass.is_empty() {
+        object["mistakes_by_pass"] = json!(model.fit.mistakes_by_pass);
+    }
+    object
+}
+
+/// How the method ran, where it can run in more than one way.
+fn solver(model: &Model) -> Value {
+    match model.settings.rule {
+        Some(rule) => json!(rule),
+        None => json!("auto"),
+    }
+}
+
+/// The hyperplanes of a model in the units of the raw columns, if it is linear.
+pub(crate) fn hyperplanes(model: &Model) -> Option<Vec<Hyperplane>> {
+    let mut planes = model.predictor.hyperplanes()?;
+    if let Some(scaling) = &model.schema.scaling {
+        for plane in &mut planes {
+            scaling.unscale(&mut plane.weights, &mut plane.intercept);
+        }
+    }
+    Some(planes)
+}
+
+/// A certificate: the numbers of one claim, or for several discriminants their sums and extremes, with
+/// the parts below.
+pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Classes) -> Value {
+    let mut object = Map::new();
+    object.insert("kind".into(), certificate.kind().into());
+    object.insert("holds".into(), holds.into());
+    let mut add = |name: &str, value: Value| object.insert(name.into(), value);
+    let part_name = |k: usize, parts: usize| classes.names().get(if parts == 1 { 1 } else { k }).cloned();
+    match certificate {
+        Certificate::MistakeBound { parts } => {
+            let bounds: Option<Vec<f64>> = parts.iter().map(|part| part.bound).collect();
+            let margins: Option<Vec<f64>> = parts.iter().map(|part| part.margin).collect();
+            add("updates", parts.iter().map(|part| part.updates).sum::<u64>().into());
+            add("radius", parts.iter().map(|part| part.radius).fold(0.0, f64::max).into());
+            add("margin", margins.map(|all| all.into_iter().fold(f64::MAX, f64::min)).into());
+            add("slack", parts.iter().map(|part| part.slack).fold(0.0, f64::max).into());
+            add("bound", bounds.map(|all| all.into_iter().sum::<f64>()).into());
+            if parts.len() > 1 {
+                let parts: Vec<Value> = parts
+                    .iter()
+                    .enumerate()
+                    .map(|(k, part)| {
+                        json!({"class": part_name(k, parts.len()), "updates": part.updates, "radius": part.radius,
+                               "margin": part.margin, "slack": part.slack, "bound": part.bound})
+                    })
+                    .collect();
+                add("parts", parts.into());
+            }
+        }
+        Certificate::Separation { parts } => {
+            let lower = parts.iter().map(|part| part.lower).fold(f64::MAX, f64::min);
+            let upper = parts.iter().map(|part| part.upper).fold(f64::MAX, f64::min);
+            add("lower", lower.into());
+            add("upper", upper.into());
+            add("gap", (upper - lower).into());
+            add("relative_gap", (upper > 0.0).then(|| (upper - lower) / upper).into());
+            if parts.len() > 1 {
+                let parts: Vec<Value> = parts
+                    .iter()
+                    .enumerate()
+                    .map(|(k, part)| {
+                        json!({"class": part_name(k, parts.len()), "lower": part.lower, "upper": part.upper})
+                    })
+                    .collect();
+                add("parts", parts.into());
+            }
+        }
+        Certificate::MaximumLikelihood {
+            deviation,
+            log_likelihood,
+        } => {
+            add("deviation", (*deviation).into());
+            add("log_likelihood", (*log_likelihood).into());
+        }
+        Certificate::EnclosingBall { radii, relative_gap } => {
+            let balls: Vec<Value> = radii
+                .iter()
+                .zip(classes.names())
+                .map(|((lower, upper), class)| json!({"class": class, "lower": lower, "upper": upper}))
+                .collect();
+            add("balls", balls.into());
+            add("relative_gap", (*relative_gap).into());
+        }
+        Certificate::None => {}
+    }
+    object.into()
+}
+
+/// What `evaluate --json` prints.
+pub(crate) fn evaluated(evaluation: &Evaluation) -> Value {
+    json!(evaluation)
+}
+
+/// What `verify --json` prints.
+pub(crate) fn verified(verdict: &Verdict, classes: &Classes) -> Value {
+    let mut object = certificate(&verdict.certificate, verdict.holds(), classes);
+    if !verdict.holds() {
+        object["objections"] = json!(verdict.objections);
+    }
+    object
+}
+
+/// What `inspect --json` prints.
+pub(crate) fn inspected(model: &Model) -> Value {
+    let mut object = json!({
+        "method": model.method,
+        "settings": model.settings,
+        "classes": model.classes,
+        "features": model.schema.features,
+        "target": model.schema.target,
+        "fit": model.fit,
+        "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
+    });
+    if let Some(planes) = hyperplanes(model) {
+        object["names"] = model.schema.feature_names().collect();
+        object["weights"] = planes.iter().map(|plane| &plane.weights).collect();
+        object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
+    }
+    object
+}

@@ -1,0 +1,199 @@
+//! `wstar train`: read, fit, certify, judge, write, tell.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use wstar::data::{self, Applied, Dataset};
+use wstar::io::{self, Source};
+use wstar::model::Evaluation;
+use wstar::online::{Ties, Voters};
+use wstar::schedule::Schedule;
+use wstar::settings::{Density, Method, Rule, Settings};
+use wstar::{Error, Model, evaluate};
+
+use crate::args::{DensityArg, MethodArg, RuleArg, ScheduleArg, TiesArg, TrainArgs, VoteArg};
+use crate::watch::{Follower, Show, catch_interrupt};
+use crate::{Answer, input, json, output, stream, summary};
+
+/// How long the parts of a training took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seconds {
+    pub(crate) read: Duration,
+    pub(crate) solve: Duration,
+    pub(crate) certify: Duration,
+    pub(crate) total: Duration,
+}
+
+/// A training that has ended, as it is told.
+pub(crate) struct Trained {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) model: Model,
+    /// How many rows each class has.
+    pub(crate) class_counts: Vec<usize>,
+    pub(crate) train: Option<Evaluation>,
+    pub(crate) test: Option<Evaluation>,
+    pub(crate) seconds: Seconds,
+}
+
+pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
+    let started = Instant::now();
+    let settings = settings(args)?;
+    settings.check()?;
+    let source = Source::parse(&args.data)?;
+    let path = args.out.clone().unwrap_or_else(|| default_path(&source));
+    // Better to hear now than after an hour of training that the model has nowhere to go.
+    Model::check_writable(&path)?;
+    catch_interrupt()?;
+    let mut trained = if args.stream {
+        stream::train(args, &settings, &source, path)?
+    } else {
+        train(args, &settings, &source, path)?
+    };
+    trained.model.save(&trained.path)?;
+    trained.seconds.total = started.elapsed();
+    if args.json {
+        json::print(&json::trained(&trained, args.weights))?;
+    } else if !args.quiet {
+        summary::trained(&trained, args)?;
+    }
+    Ok(Answer::from(trained.model.fit.status.is_success()))
+}
+
+fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) -> Result<Trained> {
+    let started = Instant::now();
+    let mut raw = io::read(source, &input::training_options(&args.file, &args.columns)?)?;
+    let preparation = input::preparation(&args.columns);
+    let mut held_out = None;
+    if let Some(fraction) = args.holdout {
+        let (train, test) = data::split_raw(raw, &preparation, fraction, settings.seed)?;
+        (raw, held_out) = (train, Some(test));
+    }
+    let data = data::prepare(raw, &preparation)?;
+    data.notes.iter().for_each(|note| output::complain(note));
+    let read = started.elapsed();
+
+    let fitting = Instant::now();
+    let show = if args.quiet { Show::Nothing } else { Show::Bar };
+    let mut follower = Follower::new(show, args.trace.as_deref())?;
+    let model = wstar::fit(&data, settings, &mut follower).map_err(|error| error.in_file(source.name()))?;
+    let fitted = fitting.elapsed();
+    let solve = follower.solved.unwrap_or(fitted);
+    follower.finish()?;
+
+    let applied = Applied {
+        with_target: true,
+        with_weights: true,
+        ..Applied::default()
+    };
+    let test: Option<Dataset> = match (held_out, &args.test) {
+        (Some(raw), _) => Some(input::prepare_for(&model, raw, &applied)?),
+        (None, Some(name)) => {
+            let mut options = input::read_options(&args.file)?.matching(&model.schema, None);
+            options.labels = args.test_labels.clone().or(options.labels);
+            let raw = io::read(&Source::parse(name)?, &options)?;
+            Some(input::prepare_for(&model, raw, &applied)?)
+        }
+        (None, None) => None,
+    };
+    Ok(Trained {
+        name: title(source),
+        path,
+        class_counts: data.class_counts(),
+        train: Some(evaluate(&model, &data)?),
+        test: test.map(|test| evaluate(&model, &test)).transpose()?,
+        model,
+        seconds: Seconds {
+            read,
+            solve,
+            certify: fitted.saturating_sub(solve),
+            total: Duration::ZERO,
+        },
+    })
+}
+
+/// What a source is called in titles and file names: `iris` for `@iris` and `data/iris.csv.gz`.
+pub(crate) fn title(source: &Source) -> String {
+    match source {
+        Source::Stdin => "stdin".into(),
+        Source::Embedded(set) => set.name.into(),
+        Source::Path(path) => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            let known = [".gz", ".csv", ".tsv", ".svm", ".libsvm", ".svmlight", ".txt", ".idx"];
+            let mut stem = name.as_str();
+            while let Some(shorter) = known.iter().find_map(|ending| stem.strip_suffix(ending))
+                && !shorter.is_empty()
+            {
+                stem = shorter;
+            }
+            stem.to_string()
+        }
+    }
+}
+
+fn default_path(source: &Source) -> PathBuf {
+    format!("{}.wstar.json", title(source)).into()
+}
+
+fn settings(args: &TrainArgs) -> Result<Settings> {
+    let learning = &args.learning;
+    if learning.start.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
+    }
+    Ok(Settings {
+        method: args.method.map(method),
+        epochs: learning.epochs,
+        max_iter: learning.max_iter,
+        max_seconds: learning.max_seconds,
+        learning_rate: learning.learning_rate,
+        schedule: learning.schedule.map(|schedule| match schedule {
+            ScheduleArg::Constant => Schedule::Constant,
+            ScheduleArg::Inverse => Schedule::Inverse,
+            ScheduleArg::Halving => Schedule::Halving {
+                first: learning.halving_steps,
+            },
+        }),
+        rule: learning.rule.map(|rule| match rule {
+            RuleArg::Cyclic => Rule::Cyclic,
+            RuleArg::Shuffled => Rule::Shuffled,
+            RuleArg::Worst => Rule::Worst,
+        }),
+        ties: learning.ties.map(|ties| match ties {
+            TiesArg::Mistake => Ties::Mistake,
+            TiesArg::Positive => Ties::Positive,
+        }),
+        start: learning.start.clone(),
+        vote: learning.vote.map(|vote| match vote {
+            VoteArg::All => Voters::All,
+            VoteArg::LastHalf => Voters::LastHalf,
+        }),
+        epsilon: learning.epsilon,
+        density: learning.density.map(|density| match density {
+            DensityArg::Gaussian => Density::Gaussian,
+            DensityArg::Bernoulli => Density::Bernoulli,
+            DensityArg::Multinomial => Density::Multinomial,
+        }),
+        smoothing: learning.smoothing,
+        shrinkage: learning.shrinkage,
+        penalties: learning.penalties.as_deref().map(input::penalties).transpose()?,
+        no_intercept: learning.no_intercept,
+        holdout: args.holdout,
+        seed: learning.seed,
+    })
+}
+
+fn method(method: MethodArg) -> Method {
+    match method {
+        MethodArg::Perceptron => Method::Perceptron,
+        MethodArg::OnlinePerceptron => Method::OnlinePerceptron,
+        MethodArg::VotedPerceptron => Method::VotedPerceptron,
+        MethodArg::AveragedPerceptron => Method::AveragedPerceptron,
+        MethodArg::Pocket => Method::Pocket,
+        MethodArg::Kozinec => Method::Kozinec,
+        MethodArg::Gaussian => Method::Gaussian,
+        MethodArg::Lda => Method::Lda,
+        MethodArg::NaiveBayes => Method::NaiveBayes,
+        MethodArg::Minimax => Method::Minimax,
+    }
+}

@@ -1,0 +1,199 @@
+//! What is seen of a fit while it runs: a progress bar, a trace, a stop on Ctrl-C.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use wstar::watch::{Progress, Step, Watch};
+
+use crate::output;
+
+/// Set by the first Ctrl-C; the fit then ends at its next step, and what it has is certified and written.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Makes Ctrl-C a polite request. A second one ends the program at once.
+pub(crate) fn catch_interrupt() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            // The user has asked twice; there is nothing to unwind that matters more.
+            #[allow(clippy::exit)]
+            std::process::exit(130);
+        }
+        output::complain("stopping at the next step; what has been learnt will be written (again: quit at once)");
+    })
+    .context("Ctrl-C cannot be caught")
+}
+
+/// Weights are traced only up to this many features.
+const MOST_TRACED_FEATURES: usize = 100;
+
+/// How a run is followed on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// Not at all.
+    Nothing,
+    /// A line that changes, if standard error is a terminal.
+    Bar,
+    /// Lines at 1, 2, 4, 8 … examples, as online learners print them.
+    Lines,
+}
+
+/// Follows a fit.
+pub(crate) struct Follower {
+    bar: Option<ProgressBar>,
+    lines: Option<Lines>,
+    trace: Option<Trace>,
+    started: Instant,
+    /// How long the method itself took, once it has ended.
+    pub(crate) solved: Option<Duration>,
+}
+
+struct Lines {
+    last: Progress,
+}
+
+struct Trace {
+    writer: BufWriter<File>,
+    path: String,
+    failed: Option<std::io::Error>,
+}
+
+impl Follower {
+    pub(crate) fn new(show: Show, trace: Option<&Path>) -> Result<Self> {
+        let bar = (show == Show::Bar && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        let trace = trace
+            .map(|path| {
+                let file = File::create(path).with_context(|| path.display().to_string())?;
+                anyhow::Ok(Trace {
+                    writer: BufWriter::new(file),
+                    path: path.display().to_string(),
+                    failed: None,
+                })
+            })
+            .transpose()?;
+        let lines = (show == Show::Lines).then(|| {
+            output::note("    examples    mistakes   error   since last");
+            Lines { last: Progress::default() }
+        });
+        Ok(Follower {
+            bar,
+            lines,
+            trace,
+            started: Instant::now(),
+            solved: None,
+        })
+    }
+
+    /// Ends the picture, and tells whether the trace could be written.
+    pub(crate) fn finish(self) -> Result<()> {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+        if let Some(mut trace) = self.trace {
+            let written = match trace.failed {
+                Some(error) => Err(error),
+                None => trace.writer.flush(),
+            };
+            written.with_context(|| trace.path)?;
+        }
+        Ok(())
+    }
+
+    fn flow(&self) -> ControlFlow<()> {
+        let trace_failed = self.trace.as_ref().is_some_and(|trace| trace.failed.is_some());
+        if INTERRUPTED.load(Ordering::Relaxed) || trace_failed {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+impl Watch for Follower {
+    fn wants_steps(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> ControlFlow<()> {
+        if let Some(trace) = &mut self.trace
+            && trace.failed.is_none()
+        {
+            trace.failed = trace.write(step).err();
+        }
+        self.flow()
+    }
+
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if let Some(bar) = &self.bar {
+            let margin = progress
+                .interval
+                .map(|(_, upper)| format!(", margin at most {}", output::number(upper)))
+                .unwrap_or_default();
+            bar.set_message(format!(
+                "pass {}: {} examples seen, {} updates{margin}",
+                progress.passes,
+                output::count(progress.seen),
+                output::count(progress.updates),
+            ));
+            bar.tick();
+        }
+        if let Some(lines) = &mut self.lines
+            && progress.seen.is_power_of_two()
+            && progress.seen > lines.last.seen
+        {
+            lines.print(progress);
+        }
+        self.flow()
+    }
+
+    fn certifying(&mut self) {
+        self.solved.get_or_insert_with(|| self.started.elapsed());
+        if let Some(bar) = &self.bar {
+            bar.set_message("checking the result against the data");
+        }
+    }
+}
+
+impl Lines {
+    fn print(&mut self, progress: &Progress) {
+        let since = (progress.mistakes - self.last.mistakes) as f64 / (progress.seen - self.last.seen).max(1) as f64;
+        output::note(&format!(
+            "{:>12} {:>11}  {:.4}       {since:.4}",
+            output::count(progress.seen),
+            output::count(progress.mistakes),
+            progress.mistakes as f64 / progress.seen as f64,
+        ));
+        self.last = *progress;
+    }
+}
+
+impl Trace {
+    fn write(&mut self, step: &Step<'_>) -> std::io::Result<()> {
+        let mut line = json!({
+            "step": step.step,
+            "row": step.row,
+            "score": step.score,
+            "mistake": step.mistake,
+        });
+        if step.discriminants > 1 {
+            line["discriminant"] = step.discriminant.into();
+        }
+        if step.hyperplane.weights.len() <= MOST_TRACED_FEATURES {
+            line["weights"] = step.hyperplane.weights.clone().into();
+            line["intercept"] = step.hyperplane.intercept.into();
+        }
+        writeln!(self.writer, "{line}")
+    }
+}
