@@ -14,7 +14,11 @@ const POWERS: [f64; 23] = [
 /// Words (`inf`, `nan`) are no numbers. A number too large for `f64` is infinite.
 #[inline(always)]
 pub(crate) fn prefix<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
-    let digit = |at: usize| text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10);
+    let digit = |at: usize| {
+        text.get(at)
+            .map(|byte| byte.wrapping_sub(b'0'))
+            .filter(|&d| d < 10)
+    };
     let (negative, start) = match text.first()? {
         b'-' => (true, 1),
         b'+' => (false, 1),
@@ -62,7 +66,9 @@ fn general<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
     }
     let length = text
         .iter()
-        .position(|&byte| !(byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'e' | b'E') || byte == POINT))
+        .position(|&byte| {
+            !(byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'e' | b'E') || byte == POINT)
+        })
         .unwrap_or(text.len());
     let pointed: Vec<u8> = text[..length]
         .iter()
@@ -91,14 +97,34 @@ mod tests {
     #[test]
     fn every_form_of_a_number() {
         for text in [
-            "0", "-0", "+1", "1.", ".5", "-.5e3", "1e5", "1E-5", "1e+5", "00012.50", "1e400", "-1e400", "1e-400",
-            "9007199254740993", "9007199254740992", "0.1", "123456789012345678901234567890",
-            "0.00000000000000000000000000000000001", "2.2250738585072014e-308", "4.9e-324",
+            "0",
+            "-0",
+            "+1",
+            "1.",
+            ".5",
+            "-.5e3",
+            "1e5",
+            "1E-5",
+            "1e+5",
+            "00012.50",
+            "1e400",
+            "-1e400",
+            "1e-400",
+            "9007199254740993",
+            "9007199254740992",
+            "0.1",
+            "123456789012345678901234567890",
+            "0.00000000000000000000000000000000001",
+            "2.2250738585072014e-308",
+            "4.9e-324",
             "179769313486231570000000000000000000000.5",
         ] {
             agrees(text);
         }
-        for text in ["", ".", "-", "+", "e5", "inf", "nan", "infinity", "1e", "1e+", "--1", "1.2.3", "0x10", "1_0", " 1", "1 "] {
+        for text in [
+            "", ".", "-", "+", "e5", "inf", "nan", "infinity", "1e", "1e+", "--1", "1.2.3", "0x10", "1_0",
+            " 1", "1 ",
+        ] {
             assert_eq!(whole::<b'.'>(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(prefix::<b'.'>(b"12.5:3"), Some((12.5, 4)));

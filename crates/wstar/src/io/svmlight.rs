@@ -68,7 +68,9 @@ pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_byt
                     plan.base_is_known = true;
                 }
             }
-            Err(Stop::Fault(part, fault)) => return Err(fault.shifted(parts[part].start).locate(text, place)),
+            Err(Stop::Fault(part, fault)) => {
+                return Err(fault.shifted(parts[part].start).locate(text, place));
+            }
         }
     }
 }
@@ -146,7 +148,11 @@ struct Held {
     features: usize,
 }
 
-fn parse<T: Store>(texts: &[&[u8]], counts: &[Count], plan: Plan) -> std::result::Result<(Csr<T>, Vec<f64>), Stop> {
+fn parse<T: Store>(
+    texts: &[&[u8]],
+    counts: &[Count],
+    plan: Plan,
+) -> std::result::Result<(Csr<T>, Vec<f64>), Stop> {
     let rows: usize = counts.iter().map(|count| count.rows).sum();
     let entries: usize = counts.iter().map(|count| count.entries).sum();
     let mut starts = vec![0usize; rows + 1];
@@ -164,11 +170,20 @@ fn parse<T: Store>(texts: &[&[u8]], counts: &[Count], plan: Plan) -> std::result
         .map(|(part, (text, room))| {
             // Nobody will ask for what stands after a fault.
             if first_fault.load(Ordering::Relaxed) < part {
-                return Ok(Held { rows: 0, entries: 0, features: 0 });
+                return Ok(Held {
+                    rows: 0,
+                    entries: 0,
+                    features: 0,
+                });
             }
-            Part { text, room, plan, flags: &flags }
-                .parse()
-                .inspect_err(|_| _ = first_fault.fetch_min(part, Ordering::Relaxed))
+            Part {
+                text,
+                room,
+                plan,
+                flags: &flags,
+            }
+            .parse()
+            .inspect_err(|_| _ = first_fault.fetch_min(part, Ordering::Relaxed))
         })
         .collect();
 
@@ -182,7 +197,14 @@ fn parse<T: Store>(texts: &[&[u8]], counts: &[Count], plan: Plan) -> std::result
         found.push(held.map_err(|fault| Stop::Fault(part, fault))?);
     }
     let features = found.iter().map(|held| held.features).max().unwrap_or(0);
-    close_gaps(counts, &found, &mut starts, &mut labels, &mut indices, &mut values);
+    close_gaps(
+        counts,
+        &found,
+        &mut starts,
+        &mut labels,
+        &mut indices,
+        &mut values,
+    );
     let csr = Csr::new(starts, indices, values, features)
         .map_err(|error| Stop::Fault(0, Fault { offset: 0, error }))?;
     Ok((csr, labels))
@@ -291,7 +313,11 @@ impl<T: Store> Part<'_, T> {
                 at = skip_blanks(text, at);
                 let token = at;
                 let mut index: u64 = 0;
-                while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10) {
+                while let Some(digit) = text
+                    .get(at)
+                    .map(|byte| byte.wrapping_sub(b'0'))
+                    .filter(|&d| d < 10)
+                {
                     index = index.wrapping_mul(10).wrapping_add(digit.into());
                     at += 1;
                 }
@@ -320,7 +346,11 @@ impl<T: Store> Part<'_, T> {
                         return Err(zero_fault(text, token));
                     }
                     self.flags.fetch_or(ZERO_BASED, Ordering::Relaxed);
-                    return Ok(Held { rows: 0, entries: 0, features: 0 });
+                    return Ok(Held {
+                        rows: 0,
+                        entries: 0,
+                        features: 0,
+                    });
                 };
                 at += 1;
                 let value = match number::prefix::<b'.'>(&text[at..]) {
@@ -332,7 +362,11 @@ impl<T: Store> Part<'_, T> {
                 };
                 let Some(stored) = T::store(value) else {
                     self.flags.fetch_or(WIDE, Ordering::Relaxed);
-                    return Ok(Held { rows: 0, entries: 0, features: 0 });
+                    return Ok(Held {
+                        rows: 0,
+                        entries: 0,
+                        features: 0,
+                    });
                 };
                 self.room.indices[entries] = column;
                 self.room.values[entries] = stored;
@@ -342,9 +376,9 @@ impl<T: Store> Part<'_, T> {
                 features = features.max(above);
             }
             if !plain {
-                entries = self
-                    .tidy_row(first, entries)
-                    .map_err(|column| repeat_fault(text, label_at, u64::from(column) + u64::from(self.plan.base)))?;
+                entries = self.tidy_row(first, entries).map_err(|column| {
+                    repeat_fault(text, label_at, u64::from(column) + u64::from(self.plan.base))
+                })?;
             }
             self.room.ends[rows] = entries;
             rows += 1;
@@ -406,7 +440,9 @@ fn after_query(text: &[u8], at: usize) -> Option<usize> {
 /// The token at `at` as text; cut after what a message can show.
 fn token(text: &[u8], at: usize) -> String {
     let longest = &text[at..text.len().min(at + 200)];
-    let end = (0..longest.len()).find(|&end| ends_token(longest, end)).unwrap_or(longest.len());
+    let end = (0..longest.len())
+        .find(|&end| ends_token(longest, end))
+        .unwrap_or(longest.len());
     String::from_utf8_lossy(&longest[..end]).into_owned()
 }
 
@@ -417,10 +453,14 @@ fn label_fault(text: &[u8], at: usize) -> Fault {
     if token.contains('\0') {
         Fault::parse(at, format!("{shown} holds a NUL byte")).hint("is this an svmlight file?")
     } else if token.contains(',') {
-        Fault::parse(at, format!("{shown} is not one label")).hint("rows with several labels are not supported")
+        Fault::parse(at, format!("{shown} is not one label"))
+            .hint("rows with several labels are not supported")
     } else if token.contains(':') {
-        Fault::parse(at, format!("{shown} stands where the label of the row should stand"))
-            .hint("each line starts with a label; put 0 where there is none")
+        Fault::parse(
+            at,
+            format!("{shown} stands where the label of the row should stand"),
+        )
+        .hint("each line starts with a label; put 0 where there is none")
     } else if is_not_finite(&token) {
         Fault::parse(at, format!("the label {shown} is not a finite number"))
     } else {
@@ -453,7 +493,13 @@ fn range_fault(text: &[u8], at: usize) -> Fault {
 
 #[cold]
 fn zero_fault(text: &[u8], at: usize) -> Fault {
-    Fault::parse(at, format!("{} has index 0 in a file whose indices start at 1", shown(&token(text, at))))
+    Fault::parse(
+        at,
+        format!(
+            "{} has index 0 in a file whose indices start at 1",
+            shown(&token(text, at))
+        ),
+    )
 }
 
 #[cold]
