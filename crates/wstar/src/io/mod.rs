@@ -8,11 +8,13 @@ mod options;
 mod place;
 mod source;
 mod split;
+mod stream;
 mod svmlight;
 
 pub use embedded::{EMBEDDED, Embedded};
 pub use options::{Format, Header, ReadOptions};
 pub use source::{Bytes, Source};
+pub use stream::Chunks;
 
 use crate::data::Raw;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::data::{Cells, Column, Numbers, Table, Texts};
-use crate::error::{Position, shown};
+use crate::error::{Error, Position, shown};
 use crate::io::csv::dialect::Cell;
 use crate::io::csv::layout::{Kind, Layout, Plan, Value, are_numbers};
 use crate::io::csv::part::{self, Levels, MOST_LEVELS, Notes, Room, Slot};
@@ -189,21 +189,24 @@ impl<'t> Parsed<'t> {
         revised
     }
 
-    /// Refuses what the kinds of the columns do not allow; of several such cells the first one.
-    pub(crate) fn check(&self, text: &[u8], layout: &Layout) -> Result<(), Fault> {
-        let faults = self
-            .columns
-            .iter()
-            .zip(&layout.columns)
-            .filter_map(|(column, plan)| match plan.kind {
-                Kind::Number => column.number_fault(text, plan),
-                Kind::Category if !plan.settled => column.category_fault(text, plan),
-                _ => None,
-            });
-        match faults.min_by_key(|fault| fault.offset) {
-            Some(fault) => Err(fault),
-            None => Ok(()),
+    /// Refuses cells that are not the numbers they should be; of several the first one.
+    pub(crate) fn check_cells(&self, text: &[u8], layout: &Layout) -> Result<(), Fault> {
+        let columns = self.columns.iter().zip(&layout.columns);
+        let numbers = columns.filter(|(_, plan)| plan.kind == Kind::Number);
+        let faults = numbers.filter_map(|(column, plan)| column.number_fault(text, plan));
+        faults.min_by_key(|fault| fault.offset).map_or(Ok(()), Err)
+    }
+
+    /// Refuses columns that nobody said to be categories and that have too many different values.
+    pub(crate) fn check_levels(&self, layout: &Layout) -> Result<(), Error> {
+        for (column, plan) in self.columns.iter().zip(&layout.columns) {
+            let name = &plan.name;
+            if plan.kind == Kind::Category && !plan.settled && column.has_too_many_levels() {
+                let message = format!("column {name} is no number and has more than 1,000 different values");
+                return Err(Error::data(message).hint(format!("use --text {name}, or --drop {name}")));
+            }
         }
+        Ok(())
     }
 
     /// The table. `text` is the whole text, of which the layout's body was parsed.
@@ -309,17 +312,8 @@ impl ParsedColumn<'_> {
             .min_by_key(|fault| fault.offset)
     }
 
-    fn category_fault(&self, text: &[u8], plan: &Plan) -> Option<Fault> {
-        let too_many =
-            self.levels().any(|levels| levels.overflowed) || distinct(self.levels()).len() > MOST_LEVELS;
-        let name = &plan.name;
-        too_many.then(|| {
-            Fault::parse(
-                text.len(),
-                format!("column {name} has more than {MOST_LEVELS} different values"),
-            )
-            .hint(format!("use --text {name}, or --drop {name}"))
-        })
+    fn has_too_many_levels(&self) -> bool {
+        self.levels().any(|levels| levels.overflowed) || distinct(self.levels()).len() > MOST_LEVELS
     }
 
     fn join(self, parts: &[Filled], rows: usize) -> Cells {

@@ -38,9 +38,9 @@ pub(crate) struct Plan {
 pub(crate) struct Layout {
     pub(crate) dialect: Dialect,
     pub(crate) columns: Vec<Plan>,
-    /// Whether the first row holds names.
-    pub(crate) has_header: bool,
-    /// Where the first row of data starts in the text that the layout was found from.
+    /// Where the first row of data starts in the file.
+    pub(crate) header_bytes: usize,
+    /// Where the first row of data starts in the text at hand.
     pub(crate) body: usize,
 }
 
@@ -102,9 +102,30 @@ impl Layout {
         Ok(Layout {
             dialect,
             columns,
-            has_header,
+            header_bytes: body,
             body,
         })
+    }
+
+    /// From here on no column changes its kind.
+    pub(crate) fn settle(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.settled = true);
+    }
+
+    /// The end of the last complete row of a text; 0 if there is none.
+    pub(crate) fn rows_end(&self, text: &[u8]) -> usize {
+        self.dialect.last_row_end(text).unwrap_or(0)
+    }
+
+    /// The same before there is a layout. `lines_end` is the end of the last complete line.
+    pub(crate) fn rows_end_of(
+        text: &[u8],
+        lines_end: usize,
+        format: Format,
+        options: &ReadOptions,
+    ) -> Result<usize> {
+        let dialect = Dialect::find(&text[..lines_end], format, options)?;
+        Ok(dialect.last_row_end(text).unwrap_or(0))
     }
 }
 

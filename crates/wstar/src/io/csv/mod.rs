@@ -37,19 +37,38 @@ pub(crate) fn read_parts(
     part_bytes: usize,
 ) -> Result<Table> {
     let text = without_mark(text);
-    let survey = Survey::of(text, part_bytes).map_err(|fault| fault.locate(text, place))?;
-    let mut layout = Layout::find(text, format, options, place)?;
-    let table = parse(text, &mut layout, survey, place, part_bytes)?;
+    let (_, table) = read_first(text, format, options, place, part_bytes)?;
     if table.rows == 0 {
-        return Err(Error::data("there is a header but there are no rows").in_file(place.name));
+        return Err(Error::data("there are no rows").in_file(place.name));
     }
     Ok(table)
 }
 
-/// Reads rows that follow others, with the layout that those settled.
-pub(crate) fn read_on(text: &[u8], layout: &mut Layout, place: &Place, part_bytes: usize) -> Result<Table> {
+/// Reads the first rows of a text, and settles how those that follow are read.
+pub(crate) fn read_first(
+    text: &[u8],
+    format: Format,
+    options: &ReadOptions,
+    place: &Place,
+    part_bytes: usize,
+) -> Result<(Layout, Table)> {
     let survey = Survey::of(text, part_bytes).map_err(|fault| fault.locate(text, place))?;
-    layout.body = 0;
+    let mut layout = Layout::find(text, format, options, place)?;
+    let table = parse(text, &mut layout, survey, place, part_bytes)?;
+    layout.settle();
+    Ok((layout, table))
+}
+
+/// Reads rows that follow others, or the first ones again, with the layout that was settled.
+pub(crate) fn read_on(
+    text: &[u8],
+    layout: &mut Layout,
+    at_start: bool,
+    place: &Place,
+    part_bytes: usize,
+) -> Result<Table> {
+    let survey = Survey::of(text, part_bytes).map_err(|fault| fault.locate(text, place))?;
+    layout.body = if at_start { layout.header_bytes } else { 0 };
     parse(text, layout, survey, place, part_bytes)
 }
 
@@ -132,6 +151,9 @@ fn parse(
         drop(parsed);
         parsed = Parsed::of(body, layout, &parts).map_err(locate)?;
     }
-    parsed.check(body, layout).map_err(locate)?;
+    parsed.check_cells(body, layout).map_err(locate)?;
+    parsed
+        .check_levels(layout)
+        .map_err(|error| error.in_file(place.name))?;
     Ok(parsed.join(text, layout, place))
 }
