@@ -1,0 +1,94 @@
+//! The data sets inside the library, for first steps and lessons: `@iris`, `@spam` ….
+
+use crate::io::Format;
+
+/// A data set inside the library.
+#[derive(Debug)]
+pub struct Embedded {
+    /// What follows the `@`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub description: &'static str,
+    /// How many rows it has.
+    pub rows: usize,
+    /// How many columns it has, the target (the last one) included.
+    pub columns: usize,
+    /// Who made it, and where it is published.
+    pub source: &'static str,
+    /// Under which licence.
+    pub licence: &'static str,
+    /// The columns that hold texts.
+    pub text: &'static [&'static str],
+    pub(crate) format: Format,
+    pub(crate) bytes: &'static [u8],
+}
+
+/// All data sets inside the library.
+pub static EMBEDDED: &[Embedded] = &[
+    Embedded {
+        name: "iris",
+        description: "three species of iris, told apart by the length and width of sepals and petals",
+        rows: 150,
+        columns: 5,
+        source: "R. A. Fisher, 1936; UCI Machine Learning Repository, by way of scikit-learn",
+        licence: "CC BY 4.0",
+        text: &[],
+        format: Format::Csv,
+        bytes: include_bytes!("../../data/iris.csv"),
+    },
+    Embedded {
+        name: "wine",
+        description: "wines of three cultivars of one region, told apart by chemical analysis",
+        rows: 178,
+        columns: 14,
+        source: "S. Aeberhard and M. Forina, 1991; UCI Machine Learning Repository, by way of scikit-learn",
+        licence: "CC BY 4.0",
+        text: &[],
+        format: Format::Csv,
+        bytes: include_bytes!("../../data/wine.csv"),
+    },
+    Embedded {
+        name: "breast-cancer",
+        description: "malignant or benign breast tumours, from features of cell nuclei in images",
+        rows: 569,
+        columns: 31,
+        source: "W. Wolberg, O. Mangasarian, N. Street and W. Street, 1993; UCI Machine Learning Repository, by way of scikit-learn",
+        licence: "CC BY 4.0",
+        text: &[],
+        format: Format::Csv,
+        bytes: include_bytes!("../../data/breast-cancer.csv.gz"),
+    },
+    Embedded {
+        name: "digits",
+        description: "handwritten digits 0 to 9 as images of 8 × 8 pixels",
+        rows: 1797,
+        columns: 65,
+        source: "E. Alpaydin and C. Kaynak, 1998; UCI Machine Learning Repository, by way of scikit-learn",
+        licence: "CC BY 4.0",
+        text: &[],
+        format: Format::Csv,
+        bytes: include_bytes!("../../data/digits.csv.gz"),
+    },
+    Embedded {
+        name: "diabetes",
+        description: "progression of diabetes after a year, a real number, from ten standardised measurements",
+        rows: 442,
+        columns: 11,
+        source: "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004, by way of scikit-learn",
+        licence: "BSD-3-Clause",
+        text: &[],
+        format: Format::Csv,
+        bytes: include_bytes!("../../data/diabetes.csv.gz"),
+    },
+    Embedded {
+        name: "spam",
+        description: "text messages, spam or not (ham)",
+        rows: 5574,
+        columns: 2,
+        source: "T. A. Almeida and J. M. Gómez Hidalgo, SMS Spam Collection, 2011; UCI Machine Learning Repository",
+        licence: "CC BY 4.0",
+        text: &["text"],
+        format: Format::Tsv,
+        bytes: include_bytes!("../../data/spam.tsv.gz"),
+    },
+];
