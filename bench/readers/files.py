@@ -1,0 +1,84 @@
+"""Generates the files that the readers are measured on: the same bytes every time.
+
+Run as a program (`python -m readers.files NAME BYTES PATH GENERATOR`), so that the driver stays small.
+
+- svmlight: shaped like rcv1: 50,000 features, 75 draws a row from a Zipf(0.9) distribution of words,
+  tf-idf, rows of unit length, classes from a sparse logistic model.
+- csv: 20 columns of normal numbers under a header, then the class.
+
+Each in two spellings of a number: `full`, the shortest that gives the same double back (what numpy
+and pandas write, 16 or 17 digits), and `short`, six significant digits (what people publish).
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+FEATURES = 50_000
+DRAWS = 75
+COLUMNS = 20
+BATCH = 1_000
+
+
+def spelling(name):
+    return repr if name == "full" else (lambda value: f"{value:.6g}")
+
+
+def svmlight(spell, rng):
+    """Batches of (text, rows, entries), without end."""
+    odds = 1 / np.arange(1, FEATURES + 1) ** 0.9
+    odds = rng.permutation(odds / odds.sum())
+    idf = -np.log1p(-((1 - odds) ** DRAWS))
+    truth = np.where(rng.random(FEATURES) < 0.05, rng.standard_normal(FEATURES), 0.0) * 20
+    cumulative = np.cumsum(odds)
+    while True:
+        words = np.searchsorted(cumulative, rng.random((BATCH, DRAWS)) * cumulative[-1])
+        keys, counts = np.unique(np.arange(BATCH)[:, None] * FEATURES + words, return_counts=True)
+        rows, columns = np.divmod(keys, FEATURES)
+        values = counts * idf[columns]
+        values /= np.sqrt(np.bincount(rows, values**2, BATCH))[rows]
+        scores = np.bincount(rows, values * truth[columns], BATCH)
+        positive = rng.random(BATCH) < 1 / (1 + np.exp(-scores))
+        cells = [f"{j}:{spell(v)}" for j, v in zip((columns + 1).tolist(), values.tolist())]
+        ends = np.cumsum(np.bincount(rows, minlength=BATCH)).tolist()
+        lines = []
+        for label, start, end in zip(positive.tolist(), [0, *ends], ends):
+            lines.append(f"{'+1' if label else '-1'} {' '.join(cells[start:end])}\n")
+        yield "".join(lines), BATCH, len(cells)
+
+
+def csv(spell, rng):
+    """Batches of (text, rows, entries), without end; the header comes with the first."""
+    truth = rng.standard_normal(COLUMNS)
+    header = ",".join(f"x{j}" for j in range(1, COLUMNS + 1)) + ",class\n"
+    while True:
+        values = rng.standard_normal((BATCH, COLUMNS))
+        positive = rng.random(BATCH) < 1 / (1 + np.exp(-(values @ truth)))
+        lines = [
+            f"{','.join(map(spell, row))},{int(label)}\n" for row, label in zip(values.tolist(), positive.tolist())
+        ]
+        yield header + "".join(lines), BATCH, BATCH * COLUMNS
+        header = ""
+
+
+def main(name, size, path, generator):
+    form, spelled = name.split("-")
+    batches = {"svmlight": svmlight, "csv": csv}[form](spelling(spelled), np.random.default_rng(20261115))
+    path, size = pathlib.Path(path), int(size)
+    facts = {"bytes": 0, "rows": 0, "entries": 0, "features": FEATURES if form == "svmlight" else COLUMNS}
+    facts["generator"] = generator
+    partial = path.with_suffix(path.suffix + ".partial")
+    with partial.open("wb") as file:
+        while facts["bytes"] < size:
+            text, rows, entries = next(batches)
+            facts["bytes"] += file.write(text.encode())
+            facts["rows"] += rows
+            facts["entries"] += entries
+    partial.rename(path)
+    path.with_suffix(".json").write_text(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

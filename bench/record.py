@@ -1,0 +1,64 @@
+"""Where results go: a JSON file a day, and the tables of the README; and the machine they belong to."""
+
+import json
+import os
+import pathlib
+import platform
+import subprocess
+
+BENCH = pathlib.Path(__file__).resolve().parent
+ROOT = BENCH.parent
+WORK = BENCH / "work"
+
+
+def machine():
+    """What a reader needs to judge the numbers."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        # Above the number of cores the machine was not quiet.
+        "load_at_start": round(os.getloadavg()[0], 2),
+        "commit": commit(),
+    }
+
+
+def processor():
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def commit():
+    """The commit that was measured, marked if the code had changes on top of it."""
+    run = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=ROOT, capture_output=True, text=True
+    )
+    return run.stdout.strip() or None
+
+
+def keep(suite, result, table):
+    """Writes the results, and the table into the README between its markers; a quick run only to work/."""
+    folder = WORK / "quick" if result["quick"] else BENCH / "runs" / result["date"]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{suite}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    if not result["quick"]:
+        readme = BENCH / "README.md"
+        readme.write_text(between_markers(readme.read_text(), suite, table))
+    return path.relative_to(ROOT)
+
+
+def between_markers(text, suite, table):
+    """`text` with `table` in the place of what stands between the markers of the suite."""
+    start, end = f"<!-- {suite}: start -->", f"<!-- {suite}: end -->"
+    head, _, rest = text.partition(start)
+    _, found, tail = rest.partition(end)
+    if not found:
+        raise ValueError(f"README.md has no markers {start} and {end}")
+    return f"{head}{start}\n{table}\n{end}{tail}"

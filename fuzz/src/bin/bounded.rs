@@ -1,0 +1,216 @@
+//! The bounded fuzz run: mutations of the seeds, on the stable toolchain, the same inputs every time.
+//!
+//! A panic, an execution of more than [`SLOWEST`] or one that needs more than [`MOST_MEMORY`] ends
+//! the run with exit code 1; the input that did it is kept under `fuzz/artifacts/`.
+// A runner reports to the terminal, and its watchdog can only end the process.
+#![allow(clippy::print_stdout, clippy::exit)]
+
+use std::fs::{self, File};
+use std::io::{Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use wstar_fuzz::mutate::{Mutator, dictionary};
+use wstar_fuzz::{TARGETS, Target};
+
+/// The longest an execution may take.
+const SLOWEST: Duration = Duration::from_secs(2);
+/// The most memory, in bytes, that the process may need for any input.
+const MOST_MEMORY: u64 = 512 << 20;
+
+/// Runs mutations of the seeds through every fuzz target.
+#[derive(Parser)]
+struct Arguments {
+    /// One target only; without it every target in turn.
+    target: Option<String>,
+    /// Executions for each target, the seeds themselves not counted.
+    #[arg(long, default_value_t = 20_000)]
+    runs: u64,
+    /// The seed of the mutations.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Runs this one file through the target, to see a finding again.
+    #[arg(long, requires = "target")]
+    input: Option<PathBuf>,
+}
+
+fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let chosen: Vec<&Target> = TARGETS
+        .iter()
+        .filter(|target| {
+            arguments
+                .target
+                .as_ref()
+                .is_none_or(|wanted| wanted == target.name)
+        })
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        bail!("no such target (there are: {})", names.join(", "));
+    }
+    if let (Some(path), [target]) = (&arguments.input, &chosen[..]) {
+        (target.run)(&read(path)?);
+        println!("{}: nothing found", path.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    for target in chosen {
+        if let Some(finding) = fuzz(target, &arguments)? {
+            println!("{}: {finding}", target.name);
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| path.display().to_string())
+}
+
+/// The seeds of a target, in the order of their names so that every run is the same.
+fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Fuzzes one target; a finding comes back as a line that names the input.
+fn fuzz(target: &Target, arguments: &Arguments) -> Result<Option<String>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let seeds = seeds(&here.join("seeds").join(target.name))?;
+    let words = dictionary(&String::from_utf8(read(&here.join("dictionary.txt"))?)?);
+    let mut mutator = Mutator::new(ChaCha8Rng::seed_from_u64(arguments.seed), seeds.clone(), words);
+    let mut watched = Watched::new(&here.join("artifacts").join(target.name))?;
+
+    // Writing 5 here sets the peak back to what is in use now (Linux); elsewhere memory is not watched.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    let start = Instant::now();
+    let mut executions = 0u64;
+    let mut longest = Duration::ZERO;
+    let mutations = (0..arguments.runs).map(|_| mutator.next_input());
+    for input in seeds.iter().cloned().chain(mutations) {
+        let began = Instant::now();
+        if let Some(finding) = watched.execute(target, &input)? {
+            return Ok(Some(finding));
+        }
+        longest = longest.max(began.elapsed());
+        executions += 1;
+    }
+    let rate = executions as f64 / start.elapsed().as_secs_f64();
+    println!(
+        "{:<12} {executions:>9} executions, {rate:>8.0} a second, the slowest {:.1} ms, peak memory {} MB",
+        target.name,
+        longest.as_secs_f64() * 1e3,
+        peak_memory().unwrap_or_default() >> 20,
+    );
+    watched.finish()?;
+    Ok(None)
+}
+
+/// Executions with a watchdog, each with its input on disk before it starts, so that even an abort
+/// leaves it behind.
+struct Watched {
+    folder: PathBuf,
+    running: File,
+    epoch: Instant,
+    /// Milliseconds since the epoch at which the current execution began, plus 1; 0 between executions.
+    began: Arc<AtomicU64>,
+}
+
+impl Watched {
+    fn new(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        let path = folder.join("running");
+        let running = File::create(&path).with_context(|| path.display().to_string())?;
+        let (epoch, began) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+        let seen = Arc::clone(&began);
+        let folder = folder.to_path_buf();
+        let kept = folder.clone();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(20));
+                let now = epoch.elapsed().as_millis() as u64 + 1;
+                match seen.load(Ordering::Acquire) {
+                    u64::MAX => return,
+                    0 => {}
+                    began if now.saturating_sub(began) > SLOWEST.as_millis() as u64 => {
+                        end("slow", &kept, "takes more than 2 s");
+                    }
+                    _ if peak_memory() > Some(MOST_MEMORY) => {
+                        end("memory", &kept, "needs more than 512 MB");
+                    }
+                    _ => {}
+                }
+            }
+        });
+        Ok(Watched {
+            folder,
+            running,
+            epoch,
+            began,
+        })
+    }
+
+    fn execute(&mut self, target: &Target, input: &[u8]) -> Result<Option<String>> {
+        self.running.rewind()?;
+        self.running.set_len(0)?;
+        self.running.write_all(input)?;
+        let now = self.epoch.elapsed().as_millis() as u64 + 1;
+        self.began.store(now, Ordering::Release);
+        let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
+        self.began.store(0, Ordering::Release);
+        if outcome.is_err() {
+            return Ok(Some(format!(
+                "panicked on {}",
+                keep("panic", &self.folder).display()
+            )));
+        }
+        if peak_memory() > Some(MOST_MEMORY) {
+            let kept = keep("memory", &self.folder);
+            return Ok(Some(format!("needs more than 512 MB for {}", kept.display())));
+        }
+        Ok(None)
+    }
+
+    fn finish(self) -> Result<()> {
+        self.began.store(u64::MAX, Ordering::Release);
+        fs::remove_file(self.folder.join("running")).context("artifacts")
+    }
+}
+
+/// Renames the running input so that it is kept, and says where it is now.
+fn keep(finding: &str, folder: &Path) -> PathBuf {
+    let running = folder.join("running");
+    let kept = (0u32..)
+        .map(|number| folder.join(format!("{finding}-{number}")))
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| running.clone());
+    match fs::rename(&running, &kept) {
+        Ok(()) => kept,
+        Err(_) => running,
+    }
+}
+
+/// Ends the process from the watchdog.
+fn end(finding: &str, folder: &Path, what: &str) -> ! {
+    println!("{what}: {}", keep(finding, folder).display());
+    std::process::exit(1)
+}
+
+/// The most memory this process has held at once, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}

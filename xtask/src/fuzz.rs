@@ -1,0 +1,173 @@
+//! `cargo xtask fuzz`: coverage-guided with libFuzzer; and the bounded run inside `cargo xtask test`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::step::{cargo, root, succeed, works};
+
+/// The pinned driver of libFuzzer.
+const CARGO_FUZZ: &str = "0.13.2";
+/// The package with one libFuzzer binary for each target.
+const HARNESS: &str = "fuzz/libfuzzer";
+/// The longest input that is tried, as in the bounded run.
+const LONGEST_INPUT: usize = 4096;
+
+/// What `cargo xtask fuzz` can be told.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// One target only; without it every target in turn.
+    target: Option<String>,
+    /// Executions for each target.
+    #[arg(long, default_value_t = 1_000_000, conflicts_with = "seconds")]
+    runs: u64,
+    /// Seconds for each target, whatever the number of executions.
+    #[arg(long)]
+    seconds: Option<u64>,
+}
+
+/// The bounded run: the mutational runner of `fuzz/`, which needs nothing but the stable toolchain.
+pub(crate) fn bounded(runs: u64) -> Result<()> {
+    succeed(
+        cargo(&["run", "--quiet", "--package", "wstar-fuzz", "--bin", "bounded"]).args([
+            "--",
+            "--runs",
+            &runs.to_string(),
+        ]),
+    )
+}
+
+/// The long run: every target (or the one named) under libFuzzer.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let targets = targets()?;
+    let chosen: Vec<&String> = match &options.target {
+        None => targets.iter().collect(),
+        Some(wanted) => targets.iter().filter(|name| *name == wanted).collect(),
+    };
+    if chosen.is_empty() {
+        bail!("no such target (there are: {})", targets.join(", "));
+    }
+    let driver = driver()?;
+    let mut summary = Vec::new();
+    for target in chosen {
+        println!("\n── fuzz {target}");
+        let start = Instant::now();
+        let executions = one(&driver, target, options).with_context(|| format!("fuzz target {target}"))?;
+        let seconds = start.elapsed().as_secs_f64();
+        summary.push(format!(
+            "{target:<12} {executions:>12} executions, {seconds:.0} s, nothing found"
+        ));
+    }
+    println!();
+    summary.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+/// The names of the targets: the files of the harness.
+fn targets() -> Result<Vec<String>> {
+    let folder = root().join(HARNESS).join("fuzz_targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The path of cargo-fuzz in the pinned version, installed below `target/` if absent.
+fn driver() -> Result<PathBuf> {
+    let tools = root()
+        .join("target/tools")
+        .join(format!("cargo-fuzz-{CARGO_FUZZ}"));
+    let driver = tools.join("bin/cargo-fuzz");
+    if !works(std::process::Command::new(&driver).arg("--version")) {
+        println!("── installing cargo-fuzz {CARGO_FUZZ} into {}", tools.display());
+        succeed(
+            cargo(&[
+                "install",
+                "cargo-fuzz",
+                "--locked",
+                "--version",
+                CARGO_FUZZ,
+                "--root",
+            ])
+            .arg(&tools),
+        )?;
+    }
+    Ok(driver)
+}
+
+/// Runs one target to its end and returns how many executions libFuzzer counted.
+fn one(driver: &PathBuf, target: &str, options: &Options) -> Result<u64> {
+    let fuzz = root().join("fuzz");
+    // libFuzzer adds what it learns to the first folder, and only reads the seeds.
+    let corpus = fuzz.join("corpus").join(target);
+    let seeds = fuzz.join("seeds").join(target);
+    let artifacts = fuzz.join("artifacts").join(target);
+    for folder in [&corpus, &artifacts] {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let log = artifacts.join("libfuzzer.log");
+    let bound = match options.seconds {
+        Some(seconds) => format!("-max_total_time={seconds}"),
+        None => format!("-runs={}", options.runs),
+    };
+    let mut command = std::process::Command::new(driver);
+    command
+        .current_dir(root())
+        .args([
+            "fuzz",
+            "run",
+            "--fuzz-dir",
+            HARNESS,
+            "--target-dir",
+            "target/fuzz",
+        ])
+        // The sanitizers need the nightly toolchain; without `unsafe` outside the kernel there is little for them to find.
+        .args(["--sanitizer", "none", "--debug-assertions", target])
+        .arg(&corpus);
+    if seeds.is_dir() {
+        command.arg(&seeds);
+    }
+    command
+        .args([
+            "--",
+            &bound,
+            "-print_final_stats=1",
+            "-timeout=10",
+            "-rss_limit_mb=2048",
+        ])
+        .arg(format!("-max_len={LONGEST_INPUT}"))
+        .arg(format!("-dict={}", fuzz.join("dictionary.txt").display()))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .stderr(fs::File::create(&log).with_context(|| log.display().to_string())?);
+    succeed(&mut command).with_context(|| format!("see {}", log.display()))?;
+    let text = fs::read_to_string(&log).with_context(|| log.display().to_string())?;
+    executions(&text).with_context(|| format!("{}: no count of executions", log.display()))
+}
+
+/// The count in libFuzzer's final statistics.
+fn executions(log: &str) -> Option<u64> {
+    let line = log
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_read_from_the_final_statistics() {
+        assert_eq!(
+            executions("Done 5 runs\nstat::number_of_executed_units: 1000000\nstat::peak_rss_mb: 44\n"),
+            Some(1_000_000)
+        );
+        assert_eq!(executions("BINGO"), None);
+    }
+}
