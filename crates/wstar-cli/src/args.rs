@@ -182,7 +182,13 @@ pub(crate) struct TrainArgs {
     #[arg(long, conflicts_with_all = ["holdout", "test", "standardize"])]
     pub(crate) stream: bool,
     /// The classes of a stream [default: those of its first chunk]
-    #[arg(long, value_name = "VALUES", value_delimiter = ',', requires = "stream", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "VALUES",
+        value_delimiter = ',',
+        requires = "stream",
+        allow_hyphen_values = true
+    )]
     pub(crate) classes: Vec<String>,
     /// Write every step to this file, a line of JSON each
     #[arg(long, value_name = "FILE")]
@@ -257,7 +263,12 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
     /// Where to start: b,w1,w2,… (without b where there is no intercept)
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub(crate) start: Option<Vec<f64>>,
     /// Let the hyperplanes of a learner vote
     #[arg(long, value_enum)]
@@ -383,11 +394,13 @@ pub(crate) struct EvaluateArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The data must be those the model was trained on; with --holdout, only those rows
+#[command(
+    after_help = "The data must be those the model was trained on; with --holdout, only those rows
 that were not held out count, so give the same --holdout and --seed.
 
 Example:
-  wstar verify iris.wstar.json @iris")]
+  wstar verify iris.wstar.json @iris"
+)]
 pub(crate) struct VerifyArgs {
     /// The model file
     pub(crate) model: PathBuf,

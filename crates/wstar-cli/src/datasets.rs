@@ -30,11 +30,22 @@ pub(crate) fn run(args: &DatasetsArgs) -> Result<Answer> {
         let mut results = output::results();
         for set in EMBEDDED {
             let shape = format!("{} rows × {} columns", count(set.rows as u64), set.columns);
-            writeln!(results, "{}   {shape}", style.strong(&format!("@{:<14}", set.name)))?;
+            writeln!(
+                results,
+                "{}   {shape}",
+                style.strong(&format!("@{:<14}", set.name))
+            )?;
             writeln!(results, "    {}", set.description)?;
-            writeln!(results, "    {}", style.faint(&format!("{}; {}", set.source, set.licence)))?;
+            writeln!(
+                results,
+                "    {}",
+                style.faint(&format!("{}; {}", set.source, set.licence))
+            )?;
         }
-        writeln!(results, "\nTry: wstar train @iris       Print one as a file: wstar datasets iris > iris.csv")?;
+        writeln!(
+            results,
+            "\nTry: wstar train @iris       Print one as a file: wstar datasets iris > iris.csv"
+        )?;
         results.flush()?;
     }
     Ok(Answer::Yes)

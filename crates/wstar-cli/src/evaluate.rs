@@ -38,7 +38,11 @@ fn print(evaluation: &Evaluation) -> Result<()> {
     let mut results = output::results();
     writeln!(results, "{}", plural(evaluation.rows as u64, "row"))?;
     writeln!(results)?;
-    writeln!(results, "  error      {}", style.strong(&percent(evaluation.error)))?;
+    writeln!(
+        results,
+        "  error      {}",
+        style.strong(&percent(evaluation.error))
+    )?;
     writeln!(results, "  accuracy   {}", percent(evaluation.accuracy))?;
     if let Some(loss) = evaluation.log_loss {
         writeln!(results, "  log loss   {}", number(loss))?;
@@ -51,9 +55,17 @@ fn print(evaluation: &Evaluation) -> Result<()> {
     }
     writeln!(results)?;
     let names = evaluation.classes.names();
-    let mut table = vec![std::iter::once("true \\ predicted".to_string()).chain(names.iter().cloned()).collect()];
+    let mut table = vec![
+        std::iter::once("true \\ predicted".to_string())
+            .chain(names.iter().cloned())
+            .collect(),
+    ];
     for (name, row) in names.iter().zip(&evaluation.confusion) {
-        table.push(std::iter::once(name.clone()).chain(row.iter().map(|&cell| number(cell))).collect());
+        table.push(
+            std::iter::once(name.clone())
+                .chain(row.iter().map(|&cell| number(cell)))
+                .collect(),
+        );
     }
     results.write_all(summary::table(&table).as_bytes())?;
     results.flush()?;

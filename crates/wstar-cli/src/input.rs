@@ -115,14 +115,19 @@ pub(crate) fn read_for(
             Some(UnseenArg::Ignore) => Unseen::Ignore,
             _ => Unseen::Refuse,
         },
-        drop_missing: matches!(purpose, Purpose::Verify | Purpose::Evaluate { drop_missing: true }),
+        drop_missing: matches!(
+            purpose,
+            Purpose::Verify | Purpose::Evaluate { drop_missing: true }
+        ),
         with_target: purpose != Purpose::Predict,
         target: target.map(str::to_string),
         with_weights: purpose != Purpose::Predict,
     };
     let data = prepare_for(model, raw, &how)?;
     if purpose != Purpose::Predict && data.classes().is_none() {
-        let named = target.or(model.schema.target.as_deref()).unwrap_or("with the labels");
+        let named = target
+            .or(model.schema.target.as_deref())
+            .unwrap_or("with the labels");
         return Err(Error::data(format!("there is no target column {named}"))
             .hint("name it with --target")
             .in_file(source.name())

@@ -48,7 +48,7 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     if let Some(planes) = hyperplanes(model)
         && (all_weights || planes.len() * model.schema.features <= MOST_WEIGHTS)
     {
-        object["weights"] = planes.iter().map(|plane| &plane.weights).collect();
+        object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
     }
     if let Some(evaluation) = &trained.train {
@@ -59,7 +59,10 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
             json!({"error": evaluation.error, "loss": evaluation.log_loss, "auc": evaluation.auc});
     }
     if let Certificate::Separation { parts } = &model.certificate {
-        let count: usize = parts.iter().map(|part| part.positive.len() + part.negative.len()).sum();
+        let count: usize = parts
+            .iter()
+            .map(|part| part.positive.len() + part.negative.len())
+            .sum();
         object["support_vectors"] = json!({"count": count, "at_bound": 0});
     }
     if !model.fit.mistakes_by_pass.is_empty() {
@@ -99,10 +102,22 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
         Certificate::MistakeBound { parts } => {
             let bounds: Option<Vec<f64>> = parts.iter().map(|part| part.bound).collect();
             let margins: Option<Vec<f64>> = parts.iter().map(|part| part.margin).collect();
-            add("updates", parts.iter().map(|part| part.updates).sum::<u64>().into());
-            add("radius", parts.iter().map(|part| part.radius).fold(0.0, f64::max).into());
-            add("margin", margins.map(|all| all.into_iter().fold(f64::MAX, f64::min)).into());
-            add("slack", parts.iter().map(|part| part.slack).fold(0.0, f64::max).into());
+            add(
+                "updates",
+                parts.iter().map(|part| part.updates).sum::<u64>().into(),
+            );
+            add(
+                "radius",
+                parts.iter().map(|part| part.radius).fold(0.0, f64::max).into(),
+            );
+            add(
+                "margin",
+                margins.map(|all| all.into_iter().fold(f64::MAX, f64::min)).into(),
+            );
+            add(
+                "slack",
+                parts.iter().map(|part| part.slack).fold(0.0, f64::max).into(),
+            );
             add("bound", bounds.map(|all| all.into_iter().sum::<f64>()).into());
             if parts.len() > 1 {
                 let parts: Vec<Value> = parts
@@ -122,7 +137,10 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
             add("lower", lower.into());
             add("upper", upper.into());
             add("gap", (upper - lower).into());
-            add("relative_gap", (upper > 0.0).then(|| (upper - lower) / upper).into());
+            add(
+                "relative_gap",
+                (upper > 0.0).then(|| (upper - lower) / upper).into(),
+            );
             if parts.len() > 1 {
                 let parts: Vec<Value> = parts
                     .iter()
@@ -182,7 +200,7 @@ pub(crate) fn inspected(model: &Model) -> Value {
     });
     if let Some(planes) = hyperplanes(model) {
         object["names"] = model.schema.feature_names().collect();
-        object["weights"] = planes.iter().map(|plane| &plane.weights).collect();
+        object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
     }
     object

@@ -42,7 +42,9 @@ fn main() -> ExitCode {
     // A defect must not greet a user with a stack trace.
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        output::complain(&format!("internal error at {place}: please report it with the command that led here"));
+        output::complain(&format!(
+            "internal error at {place}: please report it with the command that led here"
+        ));
     }));
     let arguments = Arguments::parse();
     match panic::catch_unwind(|| run(&arguments)) {
@@ -60,7 +62,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
     if let Some(threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()?;
     }
     match &arguments.command {
         Command::Train(train) => train::run(train),

@@ -12,13 +12,34 @@ use crate::output::{self, csv_cell};
 
 pub(crate) fn run(args: &PredictArgs) -> Result<Answer> {
     let model = Model::load(&args.model)?;
-    let data = input::read_for(&model, &args.data, &args.file, Some(&args.matching), Purpose::Predict)?;
+    let data = input::read_for(
+        &model,
+        &args.data,
+        &args.file,
+        Some(&args.matching),
+        Purpose::Predict,
+    )?;
     let scores = model.predictor.scores(&data.design)?;
     let mut results = output::results();
-    let header = |names: &[String]| names.iter().map(|name| csv_cell(name)).collect::<Vec<_>>().join(",");
-    let line = |numbers: &[f64]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let header = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| csv_cell(name))
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let line = |numbers: &[f64]| {
+        numbers
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
+    };
     if args.proba {
-        let rows: Option<Vec<Vec<f64>>> = scores.rows().map(|row| model.predictor.probabilities(row)).collect();
+        let rows: Option<Vec<Vec<f64>>> = scores
+            .rows()
+            .map(|row| model.predictor.probabilities(row))
+            .collect();
         let Some(rows) = rows else {
             bail!(
                 "{} gives no probabilities (use --scores, or train gaussian, lda or naive-bayes)",

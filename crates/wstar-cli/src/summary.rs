@@ -46,7 +46,11 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
     writeln!(results)?;
     results.write_all(weights(model, MOST_SHOWN).as_bytes())?;
     let path = trained.path.display();
-    writeln!(results, "model: {path}          next: wstar verify {path} {}", args.data)?;
+    writeln!(
+        results,
+        "model: {path}          next: wstar verify {path} {}",
+        args.data
+    )?;
     if args.verbose {
         let seconds = &trained.seconds;
         writeln!(
@@ -100,7 +104,11 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         let share = |mistakes: u64| percent(mistakes as f64 / model.fit.rows as f64);
         lines.push((
             "progress",
-            format!("mistakes while learning: {} in the first pass, {} in the last", share(*first), share(*last)),
+            format!(
+                "mistakes while learning: {} in the first pass, {} in the last",
+                share(*first),
+                share(*last)
+            ),
         ));
     }
     lines
@@ -123,7 +131,11 @@ fn shortfall(model: &Model) -> String {
 }
 
 pub(crate) fn passes(passes: u64) -> String {
-    if passes == 1 { "1 pass".into() } else { format!("{} passes", count(passes)) }
+    if passes == 1 {
+        "1 pass".into()
+    } else {
+        format!("{} passes", count(passes))
+    }
 }
 
 fn judged(evaluation: &Evaluation) -> String {
@@ -149,7 +161,11 @@ fn how(model: &Model, by_default: bool) -> String {
         text += &format!(", {rule:?} order").to_lowercase();
     }
     if model.method.is_online() {
-        text += &format!(", {}, {}", passes(model.fit.passes), plural(model.fit.iterations, "update"));
+        text += &format!(
+            ", {}, {}",
+            passes(model.fit.passes),
+            plural(model.fit.iterations, "update")
+        );
     }
     if by_default {
         text += " (the default; others: wstar train --help)";
@@ -168,11 +184,16 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
                     .iter()
                     .zip(classes.names())
                     .filter(|(part, _)| part.bound.is_some())
-                    .min_by(|(a, _), (b, _)| a.bound.partial_cmp(&b.bound).unwrap_or(std::cmp::Ordering::Equal));
+                    .min_by(|(a, _), (b, _)| {
+                        a.bound.partial_cmp(&b.bound).unwrap_or(std::cmp::Ordering::Equal)
+                    });
                 let example = tightest
                     .map(|(part, class)| format!("; {class}: {}", mistakes(part)))
                     .unwrap_or_default();
-                format!("{within} of {} discriminants within their mistake bounds{example}", parts.len())
+                format!(
+                    "{within} of {} discriminants within their mistake bounds{example}",
+                    parts.len()
+                )
             }
         },
         Certificate::Separation { parts } => {
@@ -191,7 +212,10 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
                             number(part.upper)
                         )
                     } else {
-                        format!("{class}not separated; no hyperplane has a margin above {}", number(part.upper))
+                        format!(
+                            "{class}not separated; no hyperplane has a margin above {}",
+                            number(part.upper)
+                        )
                     }
                 })
                 .collect();
@@ -211,7 +235,11 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 .zip(classes.names())
                 .map(|((_, upper), class)| format!("{class} {}", number(*upper)))
                 .collect();
-            format!("smallest balls to {}: radius {}", number(*relative_gap), shortened(&texts, 10))
+            format!(
+                "smallest balls to {}: radius {}",
+                number(*relative_gap),
+                shortened(&texts, 10)
+            )
         }
         Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
     }
@@ -221,7 +249,11 @@ fn mistakes(part: &MistakeBound) -> String {
     let Some((bound, margin)) = part.bound.zip(part.margin) else {
         return format!("{}, and no bound is known", plural(part.updates, "update"));
     };
-    let most = if bound < 1e15 { count(bound.floor() as u64) } else { number(bound) };
+    let most = if bound < 1e15 {
+        count(bound.floor() as u64)
+    } else {
+        number(bound)
+    };
     let formula = match (part.separable(), part.conditions.start.is_some()) {
         (_, true) => "from its start",
         (true, _) => "R²/γ²",
@@ -245,7 +277,12 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
         return String::new();
     };
     let mut heaviest: Vec<usize> = (0..model.schema.features).collect();
-    let weight = |j: usize| planes.iter().map(|plane| plane.weights[j].abs()).fold(0.0, f64::max);
+    let weight = |j: usize| {
+        planes
+            .iter()
+            .map(|plane| plane.weights[j].abs())
+            .fold(0.0, f64::max)
+    };
     heaviest.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
     let left = heaviest.len().saturating_sub(most);
     heaviest.truncate(most);
@@ -259,7 +296,11 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     let mut rows = vec![std::iter::once(String::new()).chain(columns).collect::<Vec<_>>()];
     for j in heaviest {
         let cells = planes.iter().map(|plane| number(plane.weights[j]));
-        rows.push(std::iter::once(model.schema.feature_name(j)).chain(cells).collect());
+        rows.push(
+            std::iter::once(model.schema.feature_name(j))
+                .chain(cells)
+                .collect(),
+        );
     }
     if planes.iter().any(|plane| plane.intercept != 0.0) {
         let cells = planes.iter().map(|plane| number(plane.intercept));
@@ -267,7 +308,10 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     }
     let mut text = table(&rows);
     if left > 0 {
-        text += &format!("  … and {} lighter ones (wstar inspect --top N)\n", count(left as u64));
+        text += &format!(
+            "  … and {} lighter ones (wstar inspect --top N)\n",
+            count(left as u64)
+        );
     }
     text
 }

@@ -119,8 +119,21 @@ pub(crate) fn title(source: &Source) -> String {
         Source::Stdin => "stdin".into(),
         Source::Embedded(set) => set.name.into(),
         Source::Path(path) => {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            let known = [".gz", ".csv", ".tsv", ".svm", ".libsvm", ".svmlight", ".txt", ".idx"];
+            let name = path
+                .file_name()
+                .unwrap_or(path.as_os_str())
+                .to_string_lossy()
+                .into_owned();
+            let known = [
+                ".gz",
+                ".csv",
+                ".tsv",
+                ".svm",
+                ".libsvm",
+                ".svmlight",
+                ".txt",
+                ".idx",
+            ];
             let mut stem = name.as_str();
             while let Some(shorter) = known.iter().find_map(|ending| stem.strip_suffix(ending))
                 && !shorter.is_empty()

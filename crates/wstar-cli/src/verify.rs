@@ -20,7 +20,10 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
     }
     let style = Style::for_results();
     let mut results = output::results();
-    let (word, claim) = (verdict.certificate.kind(), summary::claim(&verdict.certificate, &model.classes));
+    let (word, claim) = (
+        verdict.certificate.kind(),
+        summary::claim(&verdict.certificate, &model.classes),
+    );
     if verdict.holds() {
         writeln!(results, "{}   {word}: {claim}", style.good("holds"))?;
     } else {

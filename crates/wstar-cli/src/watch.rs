@@ -25,7 +25,9 @@ pub(crate) fn catch_interrupt() -> Result<()> {
             #[allow(clippy::exit)]
             std::process::exit(130);
         }
-        output::complain("stopping at the next step; what has been learnt will be written (again: quit at once)");
+        output::complain(
+            "stopping at the next step; what has been learnt will be written (again: quit at once)",
+        );
     })
     .context("Ctrl-C cannot be caught")
 }
@@ -85,7 +87,9 @@ impl Follower {
             .transpose()?;
         let lines = (show == Show::Lines).then(|| {
             output::note("    examples    mistakes   error   since last");
-            Lines { last: Progress::default() }
+            Lines {
+                last: Progress::default(),
+            }
         });
         Ok(Follower {
             bar,
@@ -168,7 +172,8 @@ impl Watch for Follower {
 
 impl Lines {
     fn print(&mut self, progress: &Progress) {
-        let since = (progress.mistakes - self.last.mistakes) as f64 / (progress.seen - self.last.seen).max(1) as f64;
+        let since =
+            (progress.mistakes - self.last.mistakes) as f64 / (progress.seen - self.last.seen).max(1) as f64;
         output::note(&format!(
             "{:>12} {:>11}  {:.4}       {since:.4}",
             output::count(progress.seen),

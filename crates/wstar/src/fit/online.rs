@@ -1,13 +1,13 @@
 //! Fits the mistake-driven methods: chooses the learner, feeds it, and certifies the run.
 
 use crate::certify::{self, Certificate, RunConditions, Separation};
-use crate::data::{Classes, Dataset, Schema};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::model::{FitRecord, Hyperplane, Model, Predictor};
 use crate::online::{
     Averaged, Examples, Hulls, InMemory, Kozinec, KozinecRule, Learner, Order, Passes, Perceptron,
-    PerceptronRule, Plan, Pocket, Run, Voters, Voting, discriminants, run, run_worst,
+    PerceptronRule, Plan, Pocket, Run, Streamed, Voters, Voting, discriminants, run, run_worst,
 };
 use crate::settings::{Method, Rule, Settings};
 use crate::watch::{Budget, Status, Unwatched, Watch};
@@ -92,17 +92,9 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
     Fit::new(settings, classes.len(), data.features(), feed)?.fit(watch)
 }
 
-/// Fits a mistake-driven method to a stream in constant memory.
-///
-/// `again` tells whether the stream can be passed over once more, so that the run can be certified.
-pub fn fit_stream(
-    examples: &mut dyn Examples,
-    schema: &mut dyn FnMut() -> Schema,
-    classes: &Classes,
-    again: bool,
-    settings: &Settings,
-    watch: &mut dyn Watch,
-) -> Result<Model> {
+/// Fits a mistake-driven method to a stream in constant memory. A stream that goes by only once gives a
+/// model without a certificate.
+pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Watch) -> Result<Model> {
     settings.check()?;
     let method = settings.method();
     if !method.is_online() || matches!(method, Method::Pocket | Method::Kozinec) {
@@ -116,20 +108,25 @@ pub fn fit_stream(
             "a stream is read in its own order: only --rule cyclic goes with --stream",
         ));
     }
+    let again = stream.can_rewind();
     if !again && settings.epochs.is_some_and(|epochs| epochs != 1.0) {
         return Err(Error::settings(
             "standard input goes by only once: use --epochs 1 or a file",
         ));
     }
-    let feed = Feed::Stream { examples, again };
+    let classes = stream.classes().clone();
+    let feed = Feed::Stream {
+        examples: stream,
+        again,
+    };
     let mut outcome = Fit::new(settings, classes.len(), 0, feed)?.fit(watch)?;
-    let schema = schema();
+    let schema = stream.schema().clone();
     if let Predictor::Linear { discriminants, .. } = &mut outcome.predictor {
         discriminants
             .iter_mut()
             .for_each(|plane| plane.widen(schema.features));
     }
-    Ok(outcome.into_model(settings, schema, classes.clone()))
+    Ok(outcome.into_model(settings, schema, classes))
 }
 
 /// A fit of one of the mistake-driven methods.

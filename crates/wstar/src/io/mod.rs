@@ -3,6 +3,7 @@
 mod csv;
 mod embedded;
 mod idx;
+mod matching;
 mod number;
 mod options;
 mod place;

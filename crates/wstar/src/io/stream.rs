@@ -79,6 +79,11 @@ impl Chunks {
         })
     }
 
+    /// Whether it can be read again from the start.
+    pub fn can_rewind(&self) -> bool {
+        self.source.can_rewind()
+    }
+
     /// Starts again from the first row; standard input and pipes cannot do that.
     pub fn rewind(&mut self) -> Result<()> {
         if !self.source.can_rewind() {

@@ -49,9 +49,9 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     // The permissions of any new file, which the user's mask then narrows.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
-        .tempfile_in(folder_of(path))
-        .map_err(|cause| Error::io(&name, &cause).hint("the model cannot be written there; choose a place with --out"))
+    builder.tempfile_in(folder_of(path)).map_err(|cause| {
+        Error::io(&name, &cause).hint("the model cannot be written there; choose a place with --out")
+    })
 }
 
 impl Model {

@@ -10,6 +10,7 @@ mod kozinec;
 mod perceptron;
 mod pocket;
 mod run;
+mod streamed;
 mod worst;
 
 pub use averaged::Averaged;
@@ -20,6 +21,7 @@ pub use perceptron::{Perceptron, PerceptronRule, Ties};
 pub use pocket::Pocket;
 pub(crate) use run::argmax;
 pub use run::{Passes, Plan, Run, run};
+pub use streamed::Streamed;
 pub use worst::run_worst;
 
 use crate::data::Row;

@@ -130,7 +130,7 @@ pub fn run<L: Learner>(
                         step: steps,
                         row: example.id,
                         discriminant: k,
- discriminants,
+                        discriminants,
                         score: seen.score,
                         mistake: seen.change != Change::None,
                         hyperplane: learner.hyperplane(),

@@ -40,7 +40,7 @@ pub fn run_worst<L: Learner>(
                 step: steps,
                 row: i as u64,
                 discriminant: k,
- discriminants,
+                discriminants,
                 score: seen.score,
                 mistake: seen.change != Change::None,
                 hyperplane: learner.hyperplane(),

@@ -1,0 +1,53 @@
+//! `wstar train --stream`: learning from a file larger than memory, or from an endless standard input.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+use wstar::data::Classes;
+use wstar::fit::fit_stream;
+use wstar::io::{Chunks, Source};
+use wstar::online::Streamed;
+use wstar::settings::Settings;
+
+use crate::args::TrainArgs;
+use crate::input;
+use crate::train::{Seconds, Trained, title};
+use crate::watch::{Follower, Show};
+
+pub(crate) fn train(
+    args: &TrainArgs,
+    settings: &Settings,
+    source: &Source,
+    path: PathBuf,
+) -> Result<Trained> {
+    let started = Instant::now();
+    let options = input::training_options(&args.file, &args.columns)?;
+    let chunks = Chunks::open(source, &options, Chunks::BYTES)?;
+    let classes = (!args.classes.is_empty()).then(|| Classes::new(args.classes.iter().cloned()));
+    let mut stream = Streamed::open(chunks, &input::preparation(&args.columns), classes)?;
+    let read = started.elapsed();
+
+    let fitting = Instant::now();
+    let show = if args.quiet { Show::Nothing } else { Show::Lines };
+    let mut follower = Follower::new(show, args.trace.as_deref())?;
+    let model = fit_stream(&mut stream, settings, &mut follower)?;
+    let fitted = fitting.elapsed();
+    let solve = follower.solved.unwrap_or(fitted);
+    follower.finish()?;
+    Ok(Trained {
+        name: title(source),
+        path,
+        model,
+        class_counts: Vec::new(),
+        // Judging would take another pass; what was mistaken while learning tells more about new rows.
+        train: None,
+        test: None,
+        seconds: Seconds {
+            read,
+            solve,
+            certify: fitted.saturating_sub(solve),
+            ..Seconds::default()
+        },
+    })
+}
