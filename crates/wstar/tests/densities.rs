@@ -1,7 +1,7 @@
 //! Estimated densities against closed forms worked by hand, and against themselves in other storage,
 //! with weights for repetitions, and on other numbers of threads.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::path::PathBuf;
 
@@ -334,6 +334,11 @@ fn what_cannot_be_used_is_refused() {
     let error = bayes::fit(&wide_data, &Settings::LDA).unwrap_err().to_string();
     assert!(error.contains("too large") && error.contains("5000"), "{error}");
     assert!(bayes::fit(&wide_data, &Settings::NAIVE_MULTINOMIAL).is_ok());
+    let huge = data(&[("a", &[1.0, 2.0]), ("b", &[0.0, 1e200])]);
+    for settings in ALL.iter().chain([&Settings::Minimax]) {
+        let error = bayes::fit(&huge, settings).unwrap_err().to_string();
+        assert!(error.contains("row 1, column x2"), "{error}");
+    }
     let single = data(&[("a", &[1.0]), ("a", &[2.0])]);
     assert!(bayes::fit(&single, &Settings::LDA).is_err());
 }
@@ -378,6 +383,29 @@ fn the_recheck_finds_the_estimate_and_a_changed_one() {
             other.weights.as_mut().unwrap()[17] += 0.5;
             let changed = recompute(&other, &estimate).unwrap();
             assert!(changed.deviation > 1e-6, "{settings:?} {changed:?}");
+        }
+    }
+}
+
+/// A column that does not vary has a variance that is nothing but rounding, on either side.
+#[test]
+fn the_recheck_takes_rounding_for_what_it_is() {
+    let mut data = counts(29, 70, 3, 2);
+    let rows: Vec<Vec<f64>> = data
+        .design
+        .iter()
+        .map(|row| [row.to_dense(3), vec![0.1, 1e7]].concat())
+        .collect();
+    data.design = Design::from_rows(&rows).unwrap();
+    data.schema = wstar::data::Schema::numbered(5);
+    for data in [data.clone(), sparse(&data)] {
+        for settings in [
+            Settings::Gaussian { shrinkage: 0.01 },
+            Settings::Lda { shrinkage: 0.01 },
+            Settings::NAIVE_GAUSSIAN,
+        ] {
+            let agreement = recompute(&data, &bayes::fit(&data, &settings).unwrap()).unwrap();
+            assert!(agreement.deviation < 1e-9, "{settings:?} {agreement:?}");
         }
     }
 }

@@ -9,7 +9,6 @@
 
 use super::distance::{centred_dot, squared_distance, squared_distances};
 use super::{Ball, interval};
-use crate::bayes::score::{solve_lower, solve_upper};
 use crate::data::{Design, Row};
 use crate::kernel::dense;
 
@@ -352,4 +351,43 @@ fn first_to_vanish(multipliers: &[f64], direction: &[f64]) -> Option<(f64, usize
         .filter(|(_, (_, d))| **d > 0.0)
         .map(|(at, (m, d))| (m / d, at))
         .min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// `z ← L⁻¹z`, with L lower triangular and stored row by row.
+fn solve_lower(factor: &[f64], z: &mut [f64]) {
+    let mut start = 0;
+    for i in 0..z.len() {
+        let row = &factor[start..=start + i];
+        z[i] = (z[i] - dense::dot(&row[..i], z)) / row[i];
+        start += i + 1;
+    }
+}
+
+/// `z ← L⁻ᵀz`, with L lower triangular and stored row by row.
+fn solve_upper(factor: &[f64], z: &mut [f64]) {
+    let mut end = factor.len();
+    for i in (0..z.len()).rev() {
+        let row = &factor[end - (i + 1)..end];
+        z[i] /= row[i];
+        let value = z[i];
+        dense::axpy(-value, &row[..i], z);
+        end -= i + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triangular_solves_undo_the_products() {
+        // L = [2 0 0; 1 3 0; 4 5 6], z = (1, 2, 3).
+        let factor = [2.0, 1.0, 3.0, 4.0, 5.0, 6.0];
+        let mut z = [2.0, 7.0, 32.0];
+        solve_lower(&factor, &mut z);
+        assert_eq!(z, [1.0, 2.0, 3.0]);
+        let mut z = [16.0, 21.0, 18.0];
+        solve_upper(&factor, &mut z);
+        assert_eq!(z, [1.0, 2.0, 3.0]);
+    }
 }
