@@ -1,5 +1,7 @@
 //! Smallest enclosing balls: known ones, random ones against a general solver, and their proofs.
 
+#![allow(clippy::unwrap_used)]
+
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SupportedConeT, ZeroConeT,

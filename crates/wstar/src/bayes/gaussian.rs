@@ -12,20 +12,21 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::sample::Sample;
-use super::score::{Linear, Quadratic, Scorer, solve_lower, solve_upper};
+use super::score::{Linear, Quadratic, Scorer};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::kernel::dense;
 
 /// Covariances are dense: more columns than this are refused.
 const MOST_FEATURES: usize = 5_000;
-/// All covariances together may hold this many numbers (2 GB).
-const MOST_CELLS: usize = 1 << 28;
+/// All covariances together may hold this many numbers (1 GB, and twice that as factors).
+const MOST_CELLS: usize = 1 << 27;
 /// Rows that are centred and multiplied at a time.
 const CHUNK: usize = 256;
 /// Columns of a covariance that one task computes.
@@ -105,7 +106,8 @@ impl Gaussian {
             return Ok(Scorer::Quadratic(self.densities()?));
         }
         let factor = self.factor(0).map_err(|_| unusable())?;
-        let classes = self.means.len();
+        let (features, classes) = (self.features(), self.means.len());
+        let factor = MatRef::from_column_major_slice(&factor, features, features);
         let middle: Vec<f64> = (0..self.features())
             .map(|j| self.means.iter().map(|mean| mean[j]).sum::<f64>() / classes as f64)
             .collect();
@@ -114,8 +116,9 @@ impl Gaussian {
         for (mean, prior) in self.means.iter().zip(&self.priors) {
             let from_middle: Vec<f64> = mean.iter().zip(&middle).map(|(a, b)| a - b).collect();
             let mut w = from_middle.clone();
-            solve_lower(&factor, &mut w);
-            solve_upper(&factor, &mut w);
+            let mut column = MatMut::from_column_major_slice_mut(&mut w, features, 1);
+            solve_lower_triangular_in_place(factor, column.as_mut(), Par::Seq);
+            solve_upper_triangular_in_place(factor.transpose(), column, Par::Seq);
             intercepts.push(prior.ln() - dense::dot(&middle, &w) - 0.5 * dense::dot(&from_middle, &w));
             weights.push(w);
         }
@@ -128,15 +131,16 @@ impl Gaussian {
 
     /// The log densities themselves, with every term, also where the covariance is shared.
     pub fn densities(&self) -> Result<Quadratic> {
+        let features = self.features();
         let factors = (0..self.covariances.len())
             .map(|k| self.factor(k).map_err(|_| unusable()))
             .collect::<Result<Vec<_>>>()?;
         let constants = (0..self.means.len())
             .map(|k| {
                 let factor = factors.get(k).unwrap_or(&factors[0]);
-                let half_log_determinant: f64 = (0..self.features()).map(|j| factor[diagonal(j)].ln()).sum();
+                let half_log_determinant: f64 = (0..features).map(|j| factor[j * features + j].ln()).sum();
                 let half_log_tau = 0.5 * std::f64::consts::TAU.ln();
-                self.priors[k].ln() - half_log_determinant - half_log_tau * self.features() as f64
+                self.priors[k].ln() - half_log_determinant - half_log_tau * features as f64
             })
             .collect();
         Ok(Quadratic {
@@ -150,7 +154,7 @@ impl Gaussian {
         self.means.first().map_or(0, Vec::len)
     }
 
-    /// The Cholesky factor of covariance `k` after shrinkage, row by row.
+    /// The Cholesky factor of covariance `k` after shrinkage, column by column.
     fn factor(&self, k: usize) -> std::result::Result<Vec<f64>, Singular> {
         let features = self.features();
         let covariance = &self.covariances[k];
@@ -206,11 +210,10 @@ impl Gaussian {
         }) {
             return Err(Singular::Dependent(j));
         }
-        let mut factor = Vec::with_capacity(triangle(features));
-        for i in 0..features {
-            factor.extend((0..=i).map(|j| matrix[(i, j)]));
-        }
-        Ok(factor)
+        Ok((0..features)
+            .flat_map(|j| matrix.col_as_slice(j))
+            .copied()
+            .collect())
     }
 }
 

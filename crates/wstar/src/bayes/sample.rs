@@ -9,6 +9,9 @@ use crate::error::{Error, Result, shown};
 /// How many numbers all partial sums together may hold.
 const PARTIAL_CELLS: usize = 1 << 23;
 
+/// Beyond this size squares and their sums could leave the range of numbers.
+const LARGEST: f64 = 1e100;
+
 /// A checked data set: every class has a positive weight, every weight is finite and not negative.
 pub(crate) struct Sample<'a> {
     pub(crate) data: &'a Dataset,
@@ -48,6 +51,18 @@ impl<'a> Sample<'a> {
                 "class {} has no rows of positive weight",
                 shown(classes.name(k as u32))
             ))
+            .in_file(&data.source));
+        }
+        if let Some(i) = (0..data.rows())
+            .into_par_iter()
+            .find_first(|&i| too_large(data.design.row(i)).is_some())
+        {
+            let (j, value) = too_large(data.design.row(i)).unwrap_or_default();
+            return Err(Error::data(format!(
+                "row {i}, column {}: {value:e} is too large to be squared and summed",
+                data.schema.feature_name(j)
+            ))
+            .hint("use other units for this column")
             .in_file(&data.source));
         }
         Ok(Sample {
@@ -139,4 +154,14 @@ impl<'a> Sample<'a> {
         }
         means
     }
+}
+
+fn too_large(row: Row<'_>) -> Option<(usize, f64)> {
+    let mut found = None;
+    row.for_each(|j, v| {
+        if v.abs() > LARGEST {
+            found.get_or_insert((j, v));
+        }
+    });
+    found
 }

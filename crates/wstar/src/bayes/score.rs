@@ -1,6 +1,8 @@
 //! What estimated densities become for prediction: for each class the logarithm of p(x, k), up to a term
 //! that all classes share and that no decision depends on.
 
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::data::{Design, Row};
@@ -28,6 +30,15 @@ impl Linear {
             _ => None,
         }
     }
+
+    fn log_joint(&self, row: Row<'_>, k: usize) -> f64 {
+        let weights = &self.weights[k];
+        let product = match self.threshold {
+            None => row.dot(weights),
+            Some(threshold) => above(row, threshold, weights),
+        };
+        self.intercepts[k] + product
+    }
 }
 
 /// One Gaussian a class: constant − ½‖L⁻¹(x − μ)‖², with LLᵀ the covariance.
@@ -35,7 +46,7 @@ impl Linear {
 pub struct Quadratic {
     pub(crate) constants: Vec<f64>,
     pub(crate) means: Vec<Vec<f64>>,
-    /// Cholesky factors, row by row; one for each class, or a single one for all.
+    /// Cholesky factors, column by column; one for each class, or a single one for all.
     pub(crate) factors: Vec<Vec<f64>>,
 }
 
@@ -149,16 +160,18 @@ impl Scorer {
     pub fn log_joint(&self, row: Row<'_>, out: &mut [f64]) {
         match self {
             Scorer::Linear(linear) => {
-                for ((out, weights), intercept) in out.iter_mut().zip(&linear.weights).zip(&linear.intercepts)
-                {
-                    *out = intercept
-                        + match linear.threshold {
-                            None => row.dot(weights),
-                            Some(threshold) => above(row, threshold, weights),
-                        };
+                for (k, out) in out.iter_mut().enumerate().take(linear.intercepts.len()) {
+                    *out = linear.log_joint(row, k);
                 }
             }
-            Scorer::Quadratic(quadratic) => quadratic.log_joint(row, out),
+            Scorer::Quadratic(quadratic) => {
+                for (k, out) in out.iter_mut().enumerate().take(quadratic.constants.len()) {
+                    quadratic
+                        .block(&[row], k)
+                        .into_iter()
+                        .for_each(|score| *out = score);
+                }
+            }
             Scorer::Diagonal(diagonal) => {
                 for (k, out) in out.iter_mut().enumerate().take(diagonal.constants.len()) {
                     *out = diagonal.log_joint(row, k);
@@ -173,19 +186,48 @@ impl Scorer {
         normalize(out);
     }
 
-    /// The log joint densities of every row: `classes` numbers a row, row by row.
+    /// The log joint densities of every row: `classes` numbers a row, row by row. With full covariances
+    /// rows are taken in blocks, which may round otherwise than [`Scorer::log_joint`].
     pub fn log_joints(&self, design: &Design) -> Vec<f64> {
-        let classes = self.classes();
+        let classes = self.classes().max(1);
         let mut scores = vec![0.0; design.rows() * classes];
         scores
-            .par_chunks_mut((BLOCK * classes).max(1))
+            .par_chunks_mut(BLOCK * classes)
             .enumerate()
             .for_each(|(block, scores)| {
-                for (at, out) in scores.chunks_mut(classes).enumerate() {
-                    self.log_joint(design.row(block * BLOCK + at), out);
+                let first = block * BLOCK;
+                if let Scorer::Quadratic(quadratic) = self {
+                    let rows = first..first + scores.len() / classes;
+                    let rows: Vec<Row<'_>> = rows.map(|i| design.row(i)).collect();
+                    for k in 0..classes {
+                        let of_class = quadratic.block(&rows, k);
+                        let cells = scores[k..].iter_mut().step_by(classes);
+                        cells.zip(of_class).for_each(|(cell, score)| *cell = score);
+                    }
+                } else {
+                    for (at, out) in scores.chunks_mut(classes).enumerate() {
+                        self.log_joint(design.row(first + at), out);
+                    }
                 }
             });
         scores
+    }
+
+    /// The log joint densities of some rows with one class.
+    pub fn log_joints_of(&self, design: &Design, rows: &[usize], class: usize) -> Vec<f64> {
+        rows.par_chunks(BLOCK)
+            .flat_map_iter(|rows| {
+                let rows: Vec<Row<'_>> = rows.iter().map(|&i| design.row(i)).collect();
+                match self {
+                    Scorer::Linear(linear) => rows.iter().map(|row| linear.log_joint(*row, class)).collect(),
+                    Scorer::Quadratic(quadratic) => quadratic.block(&rows, class),
+                    Scorer::Diagonal(diagonal) => rows
+                        .iter()
+                        .map(|row| diagonal.log_joint(*row, class))
+                        .collect::<Vec<_>>(),
+                }
+            })
+            .collect()
     }
 
     /// The posterior probabilities of every row: `classes` numbers a row, row by row.
@@ -198,45 +240,28 @@ impl Scorer {
 }
 
 impl Quadratic {
-    fn log_joint(&self, row: Row<'_>, out: &mut [f64]) {
-        let features = self.means.first().map_or(0, Vec::len);
-        let mut x = vec![0.0; features];
-        row.for_each(|j, v| {
-            if let Some(x) = x.get_mut(j) {
-                *x = v;
-            }
-        });
-        let mut z = vec![0.0; features];
-        for (k, (out, constant)) in out.iter_mut().zip(&self.constants).enumerate() {
-            let factor = self.factors.get(k).unwrap_or(&self.factors[0]);
-            for ((z, x), mean) in z.iter_mut().zip(&x).zip(&self.means[k]) {
-                *z = x - mean;
-            }
-            solve_lower(factor, &mut z);
-            *out = constant - 0.5 * dense::squared_norm(&z);
+    /// The scores of some rows with class `k`, all at once.
+    fn block(&self, rows: &[Row<'_>], k: usize) -> Vec<f64> {
+        let mean = &self.means[k];
+        let features = mean.len();
+        let mut z = vec![0.0; features * rows.len()];
+        for (row, z) in rows.iter().zip(z.chunks_mut(features)) {
+            row.for_each(|j, v| {
+                if let Some(z) = z.get_mut(j) {
+                    *z = v;
+                }
+            });
+            z.iter_mut().zip(mean).for_each(|(z, mean)| *z -= mean);
         }
-    }
-}
-
-/// `z ← L⁻¹z`, with L lower triangular and stored row by row.
-pub(crate) fn solve_lower(factor: &[f64], z: &mut [f64]) {
-    let mut start = 0;
-    for i in 0..z.len() {
-        let row = &factor[start..=start + i];
-        z[i] = (z[i] - dense::dot(&row[..i], z)) / row[i];
-        start += i + 1;
-    }
-}
-
-/// `z ← L⁻ᵀz`, with L lower triangular and stored row by row.
-pub(crate) fn solve_upper(factor: &[f64], z: &mut [f64]) {
-    let mut end = factor.len();
-    for i in (0..z.len()).rev() {
-        let row = &factor[end - (i + 1)..end];
-        z[i] /= row[i];
-        let value = z[i];
-        dense::axpy(-value, &row[..i], z);
-        end -= i + 1;
+        let factor = &self.factors[if self.factors.len() > 1 { k } else { 0 }];
+        solve_lower_triangular_in_place(
+            MatRef::from_column_major_slice(factor, features, features),
+            MatMut::from_column_major_slice_mut(&mut z, features, rows.len()),
+            Par::Seq,
+        );
+        z.chunks(features)
+            .map(|z| self.constants[k] - 0.5 * dense::squared_norm(z))
+            .collect()
     }
 }
 
@@ -251,15 +276,27 @@ fn above(row: Row<'_>, threshold: f64, weights: &[f64]) -> f64 {
 }
 
 /// Turns log joint densities into posterior probabilities, by the log-sum-exp rule: whatever the size of
-/// the logarithms, the largest class gets a finite probability and the sum is 1.
+/// the logarithms, the largest class gets a finite probability and the sum is 1. Where the logarithms left
+/// the range of numbers, the classes at the top share alike.
 pub fn normalize(scores: &mut [f64]) {
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
     for score in scores.iter_mut() {
-        *score = (*score - largest).exp();
+        *score = if largest.is_finite() {
+            (*score - largest).exp()
+        } else {
+            f64::from(u8::from(*score == largest))
+        };
+        // A score that is not a number, an overflow on both sides, says nothing for its class.
+        if score.is_nan() {
+            *score = 0.0;
+        }
         total += *score;
     }
-    scores.iter_mut().for_each(|score| *score /= total);
+    let equal = 1.0 / scores.len() as f64;
+    for score in scores.iter_mut() {
+        *score = if total > 0.0 { *score / total } else { equal };
+    }
 }
 
 #[cfg(test)]
@@ -274,17 +311,14 @@ mod tests {
         let mut far = [1e300, -1e300];
         normalize(&mut far);
         assert_eq!(far, [1.0, 0.0]);
-    }
-
-    #[test]
-    fn triangular_solves_undo_the_products() {
-        // L = [2 0 0; 1 3 0; 4 5 6], z = (1, 2, 3).
-        let factor = [2.0, 1.0, 3.0, 4.0, 5.0, 6.0];
-        let mut z = [2.0, 7.0, 32.0];
-        solve_lower(&factor, &mut z);
-        assert_eq!(z, [1.0, 2.0, 3.0]);
-        let mut z = [16.0, 21.0, 18.0];
-        solve_upper(&factor, &mut z);
-        assert_eq!(z, [1.0, 2.0, 3.0]);
+        for (mut scores, expected) in [
+            ([f64::NEG_INFINITY; 2], [0.5, 0.5]),
+            ([f64::INFINITY, 3.0], [1.0, 0.0]),
+            ([f64::NAN, 3.0], [0.0, 1.0]),
+            ([f64::NAN; 2], [0.5, 0.5]),
+        ] {
+            normalize(&mut scores);
+            assert_eq!(scores, expected);
+        }
     }
 }

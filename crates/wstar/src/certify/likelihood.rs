@@ -8,7 +8,11 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 
 /// Columns of a covariance that one task recomputes.
-const BAND: usize = 16;
+const BAND: usize = 32;
+
+/// A standard deviation below this share of the mean is mostly rounding, and has no digits to compare: what
+/// belongs to it is compared relative to this share.
+const ROUNDING: f64 = 1e-8;
 
 /// What was recomputed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,11 +68,12 @@ struct Given<'a> {
 
 impl Given<'_> {
     fn log_likelihood(&self, scorer: &Scorer) -> f64 {
-        let classes = scorer.classes();
-        let scores = scorer.log_joints(&self.data.design);
         let mut sum = Compensated::default();
-        for (i, (scores, &code)) in scores.chunks(classes).zip(self.codes).enumerate() {
-            sum.add(self.data.weight(i) * scores[code as usize]);
+        for (k, rows) in self.rows_by_class().iter().enumerate() {
+            let scores = scorer.log_joints_of(&self.data.design, rows, k);
+            for (&i, score) in rows.iter().zip(scores) {
+                sum.add(self.data.weight(i) * score);
+            }
         }
         sum.value()
     }
@@ -106,7 +111,12 @@ impl Given<'_> {
         let covariances = self.covariances(&means, claimed.shared);
         let mut worst = self.priors(&claimed.priors);
         for (k, covariance) in covariances.iter().enumerate() {
-            let deviations: Vec<f64> = (0..means[0].len()).map(|j| covariance[j][j].sqrt()).collect();
+            let deviations: Vec<f64> = (0..means[0].len())
+                .map(|j| {
+                    let size = means.iter().fold(0.0f64, |size, mean| size.max(mean[j].abs()));
+                    covariance[j][j].sqrt().max(ROUNDING * size)
+                })
+                .collect();
             let mut entries = claimed.covariances[k].iter();
             for (i, row) in covariance.iter().enumerate() {
                 for (j, (value, claim)) in row[..=i].iter().zip(&mut entries).enumerate() {
@@ -123,38 +133,62 @@ impl Given<'_> {
         worst
     }
 
-    /// Covariances about the class means, one band of rows of the matrix at a time.
+    /// Covariances about the class means, one band of rows of the matrix at a time. Four data rows are
+    /// added together, which asks a quarter of the memory traffic.
     fn covariances(&self, means: &[Vec<f64>], shared: bool) -> Vec<Vec<Vec<f64>>> {
         let features = self.data.features();
+        let rows = self.rows_by_class();
         let count = if shared { 1 } else { means.len() };
-        let bands: Vec<Vec<Vec<Vec<f64>>>> = (0..features.div_ceil(BAND))
-            .into_par_iter()
-            .map(|band| {
-                let first = band * BAND;
-                let last = (first + BAND).min(features);
-                let mut sums = vec![vec![vec![0.0; last]; last - first]; count];
-                let mut x = vec![0.0; features];
-                for (i, (row, &code)) in self.data.design.iter().zip(self.codes).enumerate() {
-                    let (k, weight) = (code as usize, self.data.weight(i));
-                    x.iter_mut().zip(&means[k]).for_each(|(x, mean)| *x = -mean);
-                    row.add_to(1.0, &mut x);
-                    for (sum, at) in sums[if shared { 0 } else { k }].iter_mut().zip(first..last) {
-                        let scale = weight * x[at];
-                        sum.iter_mut().zip(&x).for_each(|(sum, x)| *sum += scale * x);
-                    }
-                }
-                sums
-            })
-            .collect();
         let all: f64 = self.totals.iter().sum();
         (0..count)
-            .map(|k| {
-                let total = if shared { all } else { self.totals[k] };
-                let rows = bands.iter().flat_map(|band| &band[k]);
-                rows.map(|row| row.iter().map(|sum| sum / total).collect())
-                    .collect()
+            .map(|matrix| {
+                let (total, members) = if shared {
+                    (all, 0..means.len())
+                } else {
+                    (self.totals[matrix], matrix..matrix + 1)
+                };
+                let bands: Vec<Vec<Vec<f64>>> = (0..features.div_ceil(BAND))
+                    .into_par_iter()
+                    .map(|band| {
+                        let columns = band * BAND..((band + 1) * BAND).min(features);
+                        let mut sums = vec![vec![0.0; columns.end]; columns.len()];
+                        for k in members.clone() {
+                            for four in rows[k].chunks(4) {
+                                let mut x: [Vec<f64>; 4] = Default::default();
+                                let mut weights = [0.0; 4];
+                                for (at, x) in x.iter_mut().enumerate() {
+                                    *x = vec![0.0; features];
+                                    if let Some(&i) = four.get(at) {
+                                        x.iter_mut().zip(&means[k]).for_each(|(x, mean)| *x = -mean);
+                                        self.data.design.row(i).add_to(1.0, x);
+                                        weights[at] = self.data.weight(i);
+                                    }
+                                }
+                                let [x0, x1, x2, x3] = &x;
+                                for (sum, j) in sums.iter_mut().zip(columns.clone()) {
+                                    let [a, b, c, d] = [0, 1, 2, 3].map(|at| weights[at] * x[at][j]);
+                                    let quads = sum.iter_mut().zip(x0).zip(x1).zip(x2).zip(x3);
+                                    for ((((sum, x0), x1), x2), x3) in quads {
+                                        *sum += (a * x0 + b * x1) + (c * x2 + d * x3);
+                                    }
+                                }
+                            }
+                        }
+                        sums.iter_mut().flatten().for_each(|sum| *sum /= total);
+                        sums
+                    })
+                    .collect();
+                bands.concat()
             })
             .collect()
+    }
+
+    fn rows_by_class(&self) -> Vec<Vec<usize>> {
+        let mut rows = vec![Vec::new(); self.totals.len()];
+        for (i, &code) in self.codes.iter().enumerate() {
+            rows[code as usize].push(i);
+        }
+        rows
     }
 
     fn naive_gaussian(&self, claimed: &NaiveGaussian) -> f64 {
@@ -175,10 +209,10 @@ impl Given<'_> {
         for (k, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
                 let variance = sum.value() / self.totals[k];
-                // A variance that is rounding beside the mean has no digits to compare.
-                let rounding = 1e-24 * means[k][j] * means[k][j];
-                worst = worse(worst, relative(claimed.variances[k][j], variance, rounding));
-                worst = worse(worst, relative(claimed.means[k][j], means[k][j], variance.sqrt()));
+                let deviation = variance.sqrt().max(ROUNDING * means[k][j].abs());
+                let squared = deviation * deviation;
+                worst = worse(worst, relative(claimed.variances[k][j], variance, squared));
+                worst = worse(worst, relative(claimed.means[k][j], means[k][j], deviation));
             }
         }
         worst

@@ -1,10 +1,4 @@
-//! Learning from a non-random training set: prototypes that a designer chose, not a sample.
-//!
-//! Problem: θₖ = argmax over θ of the smallest p(x | k, θ) among the prototypes x of class k. For a Gaussian
-//! with identity covariance and mean c that is the smallest enclosing ball, min over c of maxᵢ ‖xᵢ − c‖, and
-//! how often a prototype occurs does not matter. Its dual: max over λ ≥ 0, Σλ = 1 of
-//! Σ λᵢ‖xᵢ‖² − ‖Σ λᵢxᵢ‖², whose every feasible value is at most R*². So a centre and multipliers prove each
-//! other: lo ≤ R* ≤ hi.
+//! The smallest enclosing ball of points, by an active set of support points.
 //!
 //! Method: an active set on the dual, after P. Wolfe, Finding the nearest point in a polytope, Math.
 //! Programming 11 (1976), with the walk and the dropping rule of K. Fischer, B. Gärtner, M. Kutz, Fast
@@ -13,13 +7,9 @@
 //! and a point whose multiplier reaches 0 on the way leaves. Each step raises the dual value, so no support
 //! comes twice. A pass over all rows picks a batch of far prototypes, and steps are made on those alone.
 
-use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-
-use super::sample::Sample;
-use super::score::{Linear, Scorer, solve_lower, solve_upper};
-use crate::data::{Dataset, Design, Row};
-use crate::error::{Error, Result};
+use super::distance::{centred_dot, squared_distance, squared_distances};
+use super::{Ball, interval};
+use crate::data::{Design, Row};
 use crate::kernel::dense;
 
 /// A point counts as outside when its squared distance exceeds the ball's by this share.
@@ -32,160 +22,8 @@ const BATCH: usize = 64;
 /// Passes over the rows; some tens are usual.
 const MOST_PASSES: usize = 2_000;
 
-/// The smallest enclosing ball of one class, with what proves it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ball {
-    /// The centre.
-    pub centre: Vec<f64>,
-    /// The largest distance of a prototype from the centre: at least R*.
-    pub radius: f64,
-    /// What the multipliers prove: at most R*.
-    pub lower: f64,
-    /// The rows of the training set that hold the ball in place.
-    pub support: Vec<usize>,
-    /// The weight of each of them in the convex combination that is the centre.
-    pub multipliers: Vec<f64>,
-}
-
-impl Ball {
-    /// (hi − lo) / hi: how far at most the radius is from the smallest one.
-    pub fn relative_gap(&self) -> f64 {
-        relative_gap(self.lower, self.radius)
-    }
-
-    pub(crate) fn is_whole(&self, features: usize) -> bool {
-        self.centre.len() == features
-            && self.centre.iter().all(|c| c.is_finite())
-            && self.radius.is_finite()
-            && self.radius >= 0.0
-            && self.support.len() == self.multipliers.len()
-            && self.multipliers.iter().all(|m| m.is_finite() && *m >= 0.0)
-    }
-}
-
-/// (hi − lo) / hi, and 0 for a ball that is a point.
-pub fn relative_gap(lower: f64, upper: f64) -> f64 {
-    if upper > 0.0 { (upper - lower) / upper } else { 0.0 }
-}
-
-/// The smallest enclosing ball of each class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Minimax {
-    /// One ball a class.
-    pub balls: Vec<Ball>,
-}
-
-impl Minimax {
-    /// The nearest centre, as linear functions: wₖ = cₖ, bₖ = −½‖cₖ‖².
-    ///
-    /// As densities they are Gaussians of identity covariance and equal priors; the middle of the centres
-    /// is taken as origin, which changes all scores of a row by the same amount.
-    pub fn scorer(&self) -> Scorer {
-        let features = self.balls.first().map_or(0, |ball| ball.centre.len());
-        let middle: Vec<f64> = (0..features)
-            .map(|j| self.balls.iter().map(|ball| ball.centre[j]).sum::<f64>() / self.balls.len() as f64)
-            .collect();
-        let weights: Vec<Vec<f64>> = self
-            .balls
-            .iter()
-            .map(|ball| ball.centre.iter().zip(&middle).map(|(c, m)| c - m).collect())
-            .collect();
-        let intercepts = weights
-            .iter()
-            .map(|w| -dense::dot(w, &middle) - 0.5 * dense::squared_norm(w))
-            .collect();
-        Scorer::Linear(Linear {
-            weights,
-            intercepts,
-            threshold: None,
-        })
-    }
-
-    /// The largest relative gap of a ball.
-    pub fn relative_gap(&self) -> f64 {
-        self.balls.iter().map(Ball::relative_gap).fold(0.0, f64::max)
-    }
-}
-
-/// Finds the smallest enclosing ball of each class. Rows of weight 0 are left out; other weights, like
-/// repetitions, do not matter.
-pub fn fit(data: &Dataset) -> Result<Minimax> {
-    let sample = Sample::new(data)?;
-    let means = sample.means();
-    let balls = sample
-        .rows_by_class()
-        .iter()
-        .zip(&means)
-        .map(|(rows, mean)| enclose(&data.design, rows, mean))
-        .collect();
-    Ok(Minimax { balls })
-}
-
-/// Recomputes [lo, hi] of every ball from the data, the centres and the multipliers alone.
-pub fn verify(data: &Dataset, minimax: &Minimax) -> Result<Vec<(f64, f64)>> {
-    let sample = Sample::new(data)?;
-    if minimax.balls.len() != sample.classes.len()
-        || !minimax.balls.iter().all(|ball| ball.is_whole(data.features()))
-    {
-        return Err(Error::model("the balls of the model do not fit the data").in_file(&data.source));
-    }
-    sample
-        .rows_by_class()
-        .iter()
-        .zip(&minimax.balls)
-        .enumerate()
-        .map(|(k, (rows, ball))| {
-            if let Some(i) = ball.support.iter().find(|i| rows.binary_search(i).is_err()) {
-                return Err(Error::model(format!(
-                    "row {i}, a support point of class {}, is not a row of that class",
-                    sample.shown(k)
-                ))
-                .in_file(&data.source));
-            }
-            Ok(interval(
-                &data.design,
-                rows,
-                &ball.centre,
-                &ball.support,
-                &ball.multipliers,
-            ))
-        })
-        .collect()
-}
-
-/// [lo, hi] for the radius of the smallest ball around the given rows: hi is the largest distance from the
-/// centre; lo² = Σλ‖x − c‖² − ‖Σλ(x − c)‖² over the support, the dual value, taken about the centre so that
-/// no digits are lost. Multipliers are first scaled to sum to 1; negative ones prove nothing and give lo = 0.
-pub fn interval(
-    design: &Design,
-    rows: &[usize],
-    centre: &[f64],
-    support: &[usize],
-    multipliers: &[f64],
-) -> (f64, f64) {
-    let upper = squared_distances(design, rows, centre)
-        .into_iter()
-        .fold(0.0, f64::max)
-        .sqrt();
-    let total: f64 = multipliers.iter().sum();
-    if !(total.is_finite() && total > 0.0 && multipliers.iter().all(|&m| m >= 0.0)) {
-        return (0.0, upper);
-    }
-    let mut spread = 0.0;
-    let mut mean = vec![0.0; centre.len()];
-    for (&i, multiplier) in support.iter().zip(multipliers) {
-        let share = multiplier / total;
-        let row = design.row(i);
-        spread += share * squared_distance(row, centre, dense::squared_norm(centre));
-        row.add_to(share, &mut mean);
-        dense::axpy(-share, centre, &mut mean);
-    }
-    let lower = (spread - dense::squared_norm(&mean)).max(0.0).sqrt();
-    (lower.min(upper), upper)
-}
-
 /// The smallest enclosing ball of some rows (at least one), started near `origin`.
-fn enclose(design: &Design, rows: &[usize], origin: &[f64]) -> Ball {
+pub(super) fn enclose(design: &Design, rows: &[usize], origin: &[f64]) -> Ball {
     // Gram matrices are taken about the mean of the rows, which is near the centre compared with the
     // radius; about 0 for sparse rows, so that their products cost their entries only.
     let origin = if design.is_sparse() {
@@ -515,54 +353,41 @@ fn first_to_vanish(multipliers: &[f64], direction: &[f64]) -> Option<(f64, usize
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-fn squared_distances(design: &Design, rows: &[usize], centre: &[f64]) -> Vec<f64> {
-    let squared = dense::squared_norm(centre);
-    rows.par_iter()
-        .with_min_len(64)
-        .map(|&i| squared_distance(design.row(i), centre, squared))
-        .collect()
-}
-
-/// ‖x − c‖²; `squared` is ‖c‖², of use for sparse rows.
-fn squared_distance(row: Row<'_>, centre: &[f64], squared: f64) -> f64 {
-    match row {
-        Row::Dense32(x) => distance(x, centre),
-        Row::Dense64(x) => distance(x, centre),
-        row => {
-            let mut sum = 0.0;
-            row.for_each(|j, v| {
-                if let Some(c) = centre.get(j) {
-                    sum += v * (v - 2.0 * c);
-                }
-            });
-            if squared + sum > 0.05 * squared {
-                return squared + sum;
-            }
-            // Digits cancelled: the row is near the centre compared with 0, and is taken in full.
-            distance(&row.to_dense(centre.len()), centre)
-        }
+/// `z ← L⁻¹z`, with L lower triangular and stored row by row.
+fn solve_lower(factor: &[f64], z: &mut [f64]) {
+    let mut start = 0;
+    for i in 0..z.len() {
+        let row = &factor[start..=start + i];
+        z[i] = (z[i] - dense::dot(&row[..i], z)) / row[i];
+        start += i + 1;
     }
 }
 
-const LANES: usize = 8;
-
-fn distance<T: Copy + Into<f64>>(x: &[T], centre: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    for (x, c) in x.chunks(LANES).zip(centre.chunks(LANES)) {
-        for ((lane, &x), c) in lanes.iter_mut().zip(x).zip(c) {
-            let difference = x.into() - c;
-            *lane += difference * difference;
-        }
+/// `z ← L⁻ᵀz`, with L lower triangular and stored row by row.
+fn solve_upper(factor: &[f64], z: &mut [f64]) {
+    let mut end = factor.len();
+    for i in (0..z.len()).rev() {
+        let row = &factor[end - (i + 1)..end];
+        z[i] /= row[i];
+        let value = z[i];
+        dense::axpy(-value, &row[..i], z);
+        end -= i + 1;
     }
-    lanes.iter().sum()
 }
 
-fn centred_dot<T: Copy + Into<f64>>(x: &[T], origin: &[f64], y: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    for ((x, o), y) in x.chunks(LANES).zip(origin.chunks(LANES)).zip(y.chunks(LANES)) {
-        for (((lane, &x), o), y) in lanes.iter_mut().zip(x).zip(o).zip(y) {
-            *lane += (x.into() - o) * y;
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triangular_solves_undo_the_products() {
+        // L = [2 0 0; 1 3 0; 4 5 6], z = (1, 2, 3).
+        let factor = [2.0, 1.0, 3.0, 4.0, 5.0, 6.0];
+        let mut z = [2.0, 7.0, 32.0];
+        solve_lower(&factor, &mut z);
+        assert_eq!(z, [1.0, 2.0, 3.0]);
+        let mut z = [16.0, 21.0, 18.0];
+        solve_upper(&factor, &mut z);
+        assert_eq!(z, [1.0, 2.0, 3.0]);
     }
-    lanes.iter().sum()
 }
