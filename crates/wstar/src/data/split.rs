@@ -5,9 +5,11 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::data::prepare::{Roles, rows_to_keep};
+use crate::data::missing::{complete_rows, refuse_missing};
+use crate::data::prepare::Roles;
+use crate::data::raw::select_columns;
 use crate::data::target;
-use crate::data::{Cells, Dataset, Missing, Numbers, Preparation, Raw, Target};
+use crate::data::{Cells, Dataset, Matrix, Missing, Numbers, Preparation, Raw, Table, Target};
 use crate::error::{Error, Result};
 
 /// Splits a prepared data set into training and test rows, both in their old order.
@@ -23,41 +25,44 @@ pub fn holdout(data: &Dataset, fraction: f64, seed: u64) -> Result<(Dataset, Dat
 /// Splits raw rows into training and test rows, both in their old order, so that all that is learnt
 /// is learnt from the training rows alone. Rows that `how` would leave out are in neither part.
 pub fn split_raw(raw: Raw, how: &Preparation, fraction: f64, seed: u64) -> Result<(Raw, Raw)> {
-    let source = raw.source().to_owned();
     let split = || {
-        let (raw, target) = match raw {
-            Raw::Table(table) => {
-                let roles = Roles::of(&table, how)?;
-                let incomplete = match how.missing {
-                    Missing::Drop => rows_to_keep(&table, &roles),
-                    _ => None,
-                };
-                let mut raw = Raw::Table(table);
-                if let Some(kept) = incomplete {
-                    raw = raw.select(&kept);
+        raw.check()?;
+        let (target, kept) = match &raw {
+            Raw::Table(table) => table_target(table, how)?,
+            Raw::Matrix(Matrix { labels, .. }) => match labels {
+                Some(labels) => {
+                    let cells = Cells::Numbers(Numbers::F64(labels.clone()));
+                    (target::learn(&cells, "the label", how)?, None)
                 }
-                let Raw::Table(table) = &raw else {
-                    return Err(Error::data("a table is expected"));
-                };
-                let column = &table.columns[roles.target];
-                let target = target::learn(&column.cells, &format!("column {}", column.name), how)?;
-                (raw, target)
-            }
-            Raw::Matrix(matrix) => {
-                let target = match &matrix.labels {
-                    Some(labels) => {
-                        let cells = Cells::Numbers(Numbers::F64(labels.clone()));
-                        target::learn(&cells, "the label", how)?
-                    }
-                    None => Target::Unknown,
-                };
-                (Raw::Matrix(matrix), target)
-            }
+                None => (Target::Unknown, None),
+            },
         };
-        let (train, test) = stratified(&strata(&target, raw.rows()), fraction, seed)?;
+        let rows = kept.as_ref().map_or(raw.rows(), Vec::len);
+        let (mut train, mut test) = stratified(&strata(&target, rows), fraction, seed)?;
+        if let Some(kept) = kept {
+            train
+                .iter_mut()
+                .chain(&mut test)
+                .for_each(|row| *row = kept[*row]);
+        }
         Ok((raw.select(&train), raw.select(&test)))
     };
-    split().map_err(|error: Error| error.in_file(source))
+    split().map_err(|error: Error| error.in_file(raw.source()))
+}
+
+/// The target of the rows that training would look at, and which these are unless they are all.
+fn table_target(table: &Table, how: &Preparation) -> Result<(Target, Option<Vec<usize>>)> {
+    let roles = Roles::of(table, how)?;
+    let column = &table.columns[roles.target];
+    let what = format!("column {}", column.name);
+    if how.missing == Missing::Drop
+        && let Some(kept) = complete_rows(roles.used().map(|place| &table.columns[place]), table.rows)?
+    {
+        let complete = select_columns(std::slice::from_ref(column), &kept);
+        return Ok((target::learn(&complete[0].cells, &what, how)?, Some(kept)));
+    }
+    refuse_missing(column, "use --missing drop to leave such rows out")?;
+    Ok((target::learn(&column.cells, &what, how)?, None))
 }
 
 /// What each row is counted under: its class, or all alike.
