@@ -111,3 +111,115 @@ fn stratified(strata: &[u32], fraction: f64, seed: u64) -> Result<(Vec<usize>, V
     test.sort_unstable();
     Ok((train, test))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Column;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_split_is_disjoint_complete_stratified_and_seeded(
+            strata in prop::collection::vec(0u32..5, 20..300),
+            fraction in 0.1..0.9f64,
+            seed in any::<u64>(),
+        ) {
+            let (train, test) = stratified(&strata, fraction, seed).unwrap();
+            prop_assert!(train.is_sorted() && test.is_sorted());
+            let mut all = [train.clone(), test.clone()].concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..strata.len()).collect::<Vec<_>>());
+            for stratum in 0..5 {
+                let count = |rows: &[usize]| rows.iter().filter(|&&i| strata[i] == stratum).count();
+                let (kept, held) = (count(&train), count(&test));
+                prop_assert!(kept > 0 || held == 0);
+                let due = fraction * (kept + held) as f64;
+                prop_assert!((held as f64 - due).abs() <= 1.0 || kept == 1, "{held} of {} held", kept + held);
+            }
+            prop_assert_eq!(stratified(&strata, fraction, seed).unwrap(), (train, test));
+        }
+    }
+
+    #[test]
+    fn the_total_is_the_fraction_of_all_rows() {
+        // Rounding every class by itself would hold out 0 of 10 × 2 rows.
+        let strata: Vec<u32> = (0..20).map(|i| i / 2).collect();
+        let (train, test) = stratified(&strata, 0.2, 7).unwrap();
+        assert_eq!((train.len(), test.len()), (16, 4));
+    }
+
+    #[test]
+    fn another_seed_is_another_split() {
+        let strata = vec![0; 100];
+        assert_ne!(
+            stratified(&strata, 0.5, 0).unwrap(),
+            stratified(&strata, 0.5, 1).unwrap()
+        );
+    }
+
+    #[test]
+    fn empty_sides_and_fractions_out_of_range_are_refused() {
+        for fraction in [0.0, 1.0, -0.1, 2.0, f64::NAN] {
+            assert!(stratified(&[0; 10], fraction, 0).is_err(), "{fraction}");
+        }
+        assert!(stratified(&[0; 10], 0.01, 0).is_err(), "no test row");
+        assert!(stratified(&[0, 1, 2], 0.5, 0).is_err(), "every class has one row");
+        assert!(stratified(&[], 0.5, 0).is_err());
+    }
+
+    #[test]
+    fn raw_rows_and_prepared_rows_split_alike() {
+        let values: Vec<f64> = (0..60).map(f64::from).collect();
+        let column = |name: &str, cells| Column {
+            name: name.into(),
+            cells,
+            first_missing: None,
+        };
+        let raw = Raw::Table(Table {
+            source: "t".into(),
+            rows: 60,
+            columns: vec![
+                column("x", Cells::Numbers(values.iter().copied().collect())),
+                column("y", Cells::Numbers(values.iter().map(|v| v % 3.0).collect())),
+            ],
+        });
+        let how = Preparation::default();
+        let data = crate::data::prepare(raw.clone(), &how).unwrap();
+        let (train, test) = holdout(&data, 0.25, 3).unwrap();
+        let (raw_train, raw_test) = split_raw(raw, &how, 0.25, 3).unwrap();
+        assert_eq!((train.rows(), test.rows()), (45, 15));
+        assert_eq!(train.class_counts(), [15, 15, 15]);
+        assert_eq!(
+            crate::data::prepare(raw_train, &how).unwrap().design,
+            train.design
+        );
+        assert_eq!(crate::data::prepare(raw_test, &how).unwrap().design, test.design);
+    }
+
+    #[test]
+    fn rows_to_be_dropped_are_in_neither_part() {
+        let values = (0..20).map(|i| if i % 4 == 0 { f64::NAN } else { f64::from(i) });
+        let column = |name: &str, cells| Column {
+            name: name.into(),
+            cells,
+            first_missing: None,
+        };
+        let raw = Raw::Table(Table {
+            source: "t".into(),
+            rows: 20,
+            columns: vec![
+                column("x", Cells::Numbers(values.collect())),
+                column("y", Cells::Numbers((0..20).map(|i| f64::from(i % 2)).collect())),
+            ],
+        });
+        let how = Preparation {
+            missing: Missing::Drop,
+            ..Preparation::default()
+        };
+        let (train, test) = split_raw(raw, &how, 0.2, 0).unwrap();
+        assert_eq!((train.rows(), test.rows()), (12, 3));
+        let train = crate::data::prepare(train, &how).unwrap();
+        assert_eq!(train.rows(), 12, "nothing is left to drop");
+    }
+}
