@@ -1,6 +1,8 @@
 //! From raw columns to a data set and back again for new rows: encodings, missing values, unseen
 //! categories, targets, weights.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking, in its helpers too
+
 use proptest::prelude::*;
 use wstar::data::{
     Applied, Cells, Column, Dataset, Design, Encoding, Matrix, Missing, Numbers, Origin, Preparation, Raw,

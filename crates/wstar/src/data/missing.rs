@@ -16,21 +16,10 @@ pub enum Missing {
     Drop,
 }
 
-/// The rows in which a column has no value.
-fn missing_rows(column: &Column) -> Box<dyn Iterator<Item = usize> + '_> {
-    fn rows<'a>(missing: impl Iterator<Item = bool> + 'a) -> Box<dyn Iterator<Item = usize> + 'a> {
-        Box::new(
-            missing
-                .enumerate()
-                .filter(|(_, missing)| *missing)
-                .map(|(i, _)| i),
-        )
-    }
-    match &column.cells {
-        Cells::Numbers(Numbers::F32(values)) => rows(values.iter().map(|value| value.is_nan())),
-        Cells::Numbers(Numbers::F64(values)) => rows(values.iter().map(|value| value.is_nan())),
-        Cells::Categories { codes, .. } => rows(codes.iter().map(|&code| code == Cells::MISSING)),
-        Cells::Texts(_) => rows(std::iter::empty()),
+/// Strikes out the rows in which a value is missing.
+fn strike<T>(complete: &mut [bool], values: &[T], is_missing: impl Fn(&T) -> bool) {
+    for (complete, value) in complete.iter_mut().zip(values) {
+        *complete &= !is_missing(value);
     }
 }
 
@@ -41,7 +30,14 @@ pub(super) fn complete_rows<'a>(
     rows: usize,
 ) -> Result<Option<Vec<usize>>> {
     let mut complete = vec![true; rows];
-    columns.flat_map(missing_rows).for_each(|i| complete[i] = false);
+    for column in columns {
+        match &column.cells {
+            Cells::Numbers(Numbers::F32(values)) => strike(&mut complete, values, |value| value.is_nan()),
+            Cells::Numbers(Numbers::F64(values)) => strike(&mut complete, values, |value| value.is_nan()),
+            Cells::Categories { codes, .. } => strike(&mut complete, codes, |&code| code == Cells::MISSING),
+            Cells::Texts(_) => {}
+        }
+    }
     let kept: Vec<usize> = (0..rows).filter(|&i| complete[i]).collect();
     if kept.is_empty() && rows > 0 {
         return Err(Error::data("every row has a missing value: no row is left"));
@@ -51,7 +47,13 @@ pub(super) fn complete_rows<'a>(
 
 /// A missing value that nothing may stand in for is an error, told by its place.
 pub(super) fn refuse_missing(column: &Column, hint: &str) -> Result<()> {
-    let Some(row) = missing_rows(column).next() else {
+    let first = match &column.cells {
+        Cells::Numbers(Numbers::F32(values)) => values.iter().position(|value| value.is_nan()),
+        Cells::Numbers(Numbers::F64(values)) => values.iter().position(|value| value.is_nan()),
+        Cells::Categories { codes, .. } => codes.iter().position(|&code| code == Cells::MISSING),
+        Cells::Texts(_) => None,
+    };
+    let Some(row) = first else {
         return Ok(());
     };
     let error = match column.first_missing {
