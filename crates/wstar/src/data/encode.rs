@@ -169,7 +169,10 @@ fn block(column: Column, raw: &RawColumn, unseen: Unseen) -> Result<(Block, usiz
             if let Some(fill) = *fill {
                 numbers = filled(numbers, fill);
             }
-            let bad = numbers.iter().position(|value| !value.is_finite());
+            let bad = match &numbers {
+                Numbers::F32(values) => values.iter().position(|value| !value.is_finite()),
+                Numbers::F64(values) => values.iter().position(|value| !value.is_finite()),
+            };
             match bad {
                 None => Ok((Block::Numbers(numbers), 0)),
                 Some(row) => Err(Error::data(format!(

@@ -1,9 +1,12 @@
 //! The data of a fit: a design matrix, a target, weights, and the schema that made them from raw columns.
 
+mod apply;
 mod dataset;
 mod design;
 mod encode;
+mod missing;
 mod prepare;
+mod raw;
 mod row;
 mod scale;
 mod schema;
@@ -12,9 +15,12 @@ mod table;
 mod target;
 mod text;
 
+pub use apply::{Applied, Unseen, prepare_with};
 pub use dataset::{Classes, Dataset, Target};
 pub use design::{Csr, Dense, Design};
-pub use prepare::{Applied, Matrix, Missing, Preparation, Raw, TargetKind, Unseen, prepare, prepare_with};
+pub use missing::Missing;
+pub use prepare::{Preparation, TargetKind, prepare};
+pub use raw::{Matrix, Raw};
 pub use row::Row;
 pub use scale::Scaling;
 pub use schema::{Encoding, Origin, RawColumn, Schema};

@@ -219,3 +219,124 @@ impl Schema {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Terms, Weighting};
+
+    fn mixed() -> Schema {
+        let column = |name: &str, encoding| RawColumn {
+            name: name.into(),
+            encoding,
+        };
+        let one_hot = |levels: &[&str]| Encoding::OneHot {
+            levels: levels.iter().map(|&level| level.into()).collect(),
+            fill: Some(levels[0].into()),
+        };
+        let text = TextEncoding {
+            weighting: Weighting::TfIdf,
+            sublinear: true,
+            ngrams: 2,
+            terms: Terms::Vocabulary(vec!["free".into(), "free entry".into()]),
+            idf: vec![0.1 + 0.2, 1.0 / 3.0],
+        };
+        Schema {
+            origin: Origin::Table,
+            columns: vec![
+                column("balance", Encoding::Number { fill: Some(0.1) }),
+                column("student", one_hot(&["No", "Yes"])),
+                column("colour", one_hot(&["blue", "green", "red"])),
+                column("text", Encoding::Text(text)),
+            ],
+            features: 7,
+            target: Some("default".into()),
+            positive: None,
+            sample_weight: None,
+            scaling: Some(Scaling {
+                shifts: Vec::new(),
+                factors: vec![1.0 / 3.0; 7],
+            }),
+        }
+    }
+
+    #[test]
+    fn names_are_what_a_person_would_say() {
+        let schema = mixed();
+        let names: Vec<String> = schema.feature_names().collect();
+        assert_eq!(
+            names,
+            [
+                "balance",
+                "student=Yes",
+                "colour=blue",
+                "colour=green",
+                "colour=red",
+                "text:free",
+                "text:free entry"
+            ]
+        );
+        let one_by_one: Vec<String> = (0..7).map(|j| schema.feature_name(j)).collect();
+        assert_eq!(names, one_by_one);
+
+        let pixels = Schema {
+            origin: Origin::Pixels { height: 2, width: 2 },
+            columns: Vec::new(),
+            features: 4,
+            scaling: None,
+            ..mixed()
+        };
+        assert_eq!(pixels.feature_names().nth(2).unwrap(), "pixel 1,0");
+        let indexed = Schema {
+            origin: Origin::Indexed { base: 1 },
+            ..pixels
+        };
+        assert_eq!(indexed.feature_names().collect::<Vec<_>>(), ["1", "2", "3", "4"]);
+        assert_eq!(indexed.feature_name(3), "4");
+    }
+
+    #[test]
+    fn a_schema_survives_json_bit_for_bit() {
+        let schema = mixed();
+        let text = serde_json::to_string(&schema).unwrap();
+        let read: Schema = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, schema);
+        read.check().unwrap();
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused() {
+        let damaged: [fn(&mut Schema); 7] = [
+            |schema| schema.features = 8,
+            |schema| schema.columns.clear(),
+            |schema| {
+                schema.scaling = Some(Scaling {
+                    shifts: vec![1.0],
+                    factors: vec![1.0; 7],
+                })
+            },
+            |schema| {
+                schema.scaling = Some(Scaling {
+                    shifts: vec![],
+                    factors: vec![f64::NAN; 7],
+                })
+            },
+            |schema| schema.origin = Origin::Pixels { height: 2, width: 3 },
+            |schema| {
+                if let Encoding::OneHot { fill, .. } = &mut schema.columns[1].encoding {
+                    *fill = Some("Maybe".into());
+                }
+            },
+            |schema| {
+                if let Encoding::Text(text) = &mut schema.columns[3].encoding {
+                    text.idf.pop();
+                }
+            },
+        ];
+        for (case, damage) in damaged.iter().enumerate() {
+            let mut schema = mixed();
+            damage(&mut schema);
+            assert!(schema.check().is_err(), "case {case}");
+        }
+    }
+}

@@ -138,13 +138,13 @@ pub(super) fn apply(
 }
 
 /// `did you mean …?`, or the first few known names.
-pub(super) fn suggestion(wanted: &str, known: &[String]) -> String {
+pub(super) fn suggestion<S: AsRef<str>>(wanted: &str, known: &[S]) -> String {
     const SHOWN: usize = 8;
-    if let Some(name) = nearest(wanted, known.iter().map(String::as_str)) {
+    if let Some(name) = nearest(wanted, known.iter().map(AsRef::as_ref)) {
         return format!("did you mean {name}?");
     }
     let more = if known.len() > SHOWN { " …" } else { "" };
-    let names: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+    let names: Vec<&str> = known.iter().take(SHOWN).map(AsRef::as_ref).collect();
     format!("there are {}{more}", names.join(", "))
 }
 

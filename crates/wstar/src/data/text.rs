@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use crate::data::Texts;
 use crate::error::{Error, Result};
 
-/// The most bits a hash may have: 2²⁸ columns.
-const MOST_BITS: u32 = 28;
+/// The most bits a hash may have: 2²⁶ columns.
+const MOST_BITS: u32 = 26;
 
 /// How many texts one task takes.
 const BLOCK: usize = 256;
@@ -168,8 +168,8 @@ impl TextEncoding {
         };
         let frequencies = match options.hash_bits {
             Some(bits) => {
+                check_bits(bits)?;
                 encoding.terms = Terms::Hashed(bits);
-                encoding.check()?;
                 if options.weighting != Weighting::TfIdf {
                     return Ok(encoding);
                 }
@@ -209,21 +209,15 @@ impl TextEncoding {
 
     /// Whether its parts fit together; what comes from a file may not.
     pub(super) fn check(&self) -> Result<()> {
-        if let Terms::Hashed(bits) = self.terms
-            && !(1..=MOST_BITS).contains(&bits)
-        {
-            return Err(Error::settings(format!(
-                "texts cannot be hashed with {bits} bits: between 1 and {MOST_BITS} are possible"
-            )));
+        if let Terms::Hashed(bits) = self.terms {
+            check_bits(bits)?;
         }
-        let idf_length = if self.weighting == Weighting::TfIdf {
-            self.width()
-        } else {
-            0
+        let idf_length = match self.weighting {
+            Weighting::TfIdf => self.width(),
+            Weighting::Counts | Weighting::Binary => 0,
         };
-        // An encoding under construction has no idf yet.
-        let idf_fits = self.idf.is_empty() || self.idf.len() == idf_length;
-        if !idf_fits || self.ngrams == 0 || self.idf.iter().any(|idf| !idf.is_finite()) {
+        let idf_fits = self.idf.len() == idf_length && self.idf.iter().all(|idf| idf.is_finite());
+        if !idf_fits || self.ngrams == 0 {
             return Err(Error::model("the parts of a text encoding do not fit each other"));
         }
         Ok(())
@@ -300,6 +294,15 @@ impl TextEncoding {
         seen.iter().flatten().for_each(|&j| frequencies[j as usize] += 1);
         frequencies
     }
+}
+
+fn check_bits(bits: u32) -> Result<()> {
+    if !(1..=MOST_BITS).contains(&bits) {
+        return Err(Error::settings(format!(
+            "texts cannot be hashed with {bits} bits: between 1 and {MOST_BITS} are possible"
+        )));
+    }
+    Ok(())
 }
 
 /// Looks up the column of a term.
@@ -598,7 +601,7 @@ mod tests {
             encoding.idf[bucket("eggs", 8) as usize],
             (4.0f64 / 3.0).ln() + 1.0
         );
-        for bits in [0, 29, 64] {
+        for bits in [0, 27, 64] {
             let options = TextOptions {
                 hash_bits: Some(bits),
                 ..words()
