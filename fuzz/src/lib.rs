@@ -17,11 +17,21 @@ pub struct Target {
     pub run: fn(&[u8]),
 }
 
+impl Target {
+    const fn new(name: &'static str, run: fn(&[u8])) -> Self {
+        Target { name, run }
+    }
+}
+
 /// Every target.
-pub const TARGETS: &[Target] = &[Target {
-    name: "design",
-    run: targets::design,
-}];
+pub const TARGETS: &[Target] = &[
+    Target::new("design", targets::design),
+    Target::new("csv", targets::csv),
+    Target::new("tsv", targets::tsv),
+    Target::new("svmlight", targets::svmlight),
+    Target::new("idx", targets::idx),
+    Target::new("any", targets::any),
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,13 @@
-//! What each target does with its bytes.
+//! What each target does with its bytes. Readers get them as a file, through the door that users come through.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 
 use wstar::Error;
-use wstar::data::Design;
+use wstar::data::{Cells, Design, Raw};
+use wstar::io::{Format, Header, ReadOptions, Source, read};
 
 /// A sparse matrix put together from untrusted parts: refused, or sound in every row.
 pub fn design(bytes: &[u8]) {
@@ -23,16 +29,150 @@ pub fn design(bytes: &[u8]) {
         .map(|&bits| f64::from(f32::from_bits(bits)))
         .collect();
     match Design::from_csr(starts, indices.to_vec(), values, features as usize) {
-        Ok(design) => assert_eq!(design.iter().count(), design.rows()),
-        Err(error) => one_line(&error),
+        Ok(design) => check_design(&design),
+        Err(error) => check_error(&error),
+    }
+}
+
+/// Any CSV file.
+pub fn csv(bytes: &[u8]) {
+    table(bytes, Format::Csv);
+}
+
+/// Any TSV file.
+pub fn tsv(bytes: &[u8]) {
+    table(bytes, Format::Tsv);
+}
+
+/// The length of the input chooses among the options, so that every file also is a plain seed.
+fn table(bytes: &[u8], format: Format) {
+    let headers = [Header::Auto, Header::Present, Header::Absent];
+    let options = ReadOptions {
+        format: Some(format),
+        header: headers[bytes.len() % 3],
+        decimal_comma: bytes.len() % 7 == 6,
+        ..ReadOptions::default()
+    };
+    read_file(&long_at_times(bytes), &options);
+}
+
+/// Any svmlight file.
+pub fn svmlight(bytes: &[u8]) {
+    let options = ReadOptions {
+        format: Some(Format::Svmlight),
+        base: [None, Some(0), Some(1)][bytes.len() % 3],
+        ..ReadOptions::default()
+    };
+    read_file(&long_at_times(bytes), &options);
+}
+
+/// Any IDX file of images; from where a header of labels follows, the rest is the file of labels.
+pub fn idx(bytes: &[u8]) {
+    let labels_at = bytes
+        .windows(4)
+        .skip(1)
+        .position(|window| window == [0, 0, 8, 1])
+        .map(|at| at + 1);
+    let (images, labels) = bytes.split_at(labels_at.unwrap_or(bytes.len()));
+    let labels_file = Temporary::new(labels);
+    let options = ReadOptions {
+        format: Some(Format::Idx),
+        labels: labels_at.map(|_| labels_file.path()),
+        ..ReadOptions::default()
+    };
+    read_file(images, &options);
+}
+
+/// Any file at all, gzipped or not, of a format that is told by its content.
+pub fn any(bytes: &[u8]) {
+    read_file(bytes, &ReadOptions::default());
+}
+
+/// Reads the bytes as a file; what comes out is sound, or an error on one line.
+fn read_file(bytes: &[u8], options: &ReadOptions) {
+    let file = Temporary::new(bytes);
+    match read(&Source::Path(file.path()), options) {
+        Ok(raw) => check_raw(&raw),
+        Err(error) => check_error(&error),
+    }
+}
+
+/// One input in 64 is repeated until it is long enough to be cut into parts that are read side by side.
+fn long_at_times(bytes: &[u8]) -> Vec<u8> {
+    const LONG: usize = 200 << 10;
+    let sum: usize = bytes.iter().map(|&byte| usize::from(byte)).sum();
+    let copies = if sum % 64 == 63 { LONG / bytes.len() + 1 } else { 1 };
+    bytes.repeat(copies)
+}
+
+fn check_raw(raw: &Raw) {
+    match raw {
+        Raw::Matrix(matrix) => {
+            check_design(&matrix.design);
+            if let Some(labels) = &matrix.labels {
+                assert_eq!(labels.len(), matrix.design.rows());
+                assert!(labels.iter().all(|label| label.is_finite()));
+            }
+        }
+        Raw::Table(table) => {
+            assert!(table.rows > 0 && !table.columns.is_empty());
+            for column in &table.columns {
+                let cells = match &column.cells {
+                    Cells::Numbers(numbers) => {
+                        assert!(
+                            numbers.iter().all(|number| !number.is_infinite()),
+                            "{}",
+                            column.name
+                        );
+                        numbers.len()
+                    }
+                    Cells::Categories { codes, levels } => {
+                        let known = |&code: &u32| code == Cells::MISSING || (code as usize) < levels.len();
+                        assert!(codes.iter().all(known), "{}", column.name);
+                        codes.len()
+                    }
+                    Cells::Texts(texts) => texts.len(),
+                };
+                assert_eq!(cells, table.rows, "{}", column.name);
+            }
+        }
+    }
+}
+
+fn check_design(design: &Design) {
+    assert_eq!(design.iter().count(), design.rows());
+    for row in design.iter() {
+        row.for_each(|j, value| assert!(j < design.features() && value.is_finite()));
     }
 }
 
 /// Whatever the input, an error is one line that a terminal can show.
-fn one_line(error: &Error) {
+fn check_error(error: &Error) {
     let text = error.to_string();
     assert!(
         !text.is_empty() && !text.chars().any(char::is_control),
         "{text:?}"
     );
+}
+
+/// A file without a name, which is gone when it is dropped.
+struct Temporary(File);
+
+impl Temporary {
+    fn new(bytes: &[u8]) -> Self {
+        let memory = Path::new("/dev/shm");
+        let file = if memory.is_dir() {
+            tempfile::tempfile_in(memory)
+        } else {
+            tempfile::tempfile()
+        };
+        let mut file = file.expect("a temporary file");
+        file.write_all(bytes).expect("room for a temporary file");
+        file.rewind().expect("a temporary file");
+        Temporary(file)
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/dev/fd/{}", self.0.as_raw_fd()).into()
+    }
 }

@@ -30,13 +30,10 @@ pub(crate) struct Options {
 
 /// The bounded run: the mutational runner of `fuzz/`, which needs nothing but the stable toolchain.
 pub(crate) fn bounded(runs: u64) -> Result<()> {
-    succeed(
-        cargo(&["run", "--quiet", "--package", "wstar-fuzz", "--bin", "bounded"]).args([
-            "--",
-            "--runs",
-            &runs.to_string(),
-        ]),
-    )
+    let runner = ["run", "--quiet", "--package", "wstar-fuzz", "--bin", "bounded"];
+    succeed(cargo(&runner).args(["--", "--runs", &runs.to_string()]))
+        // Also where the process was killed and could not name the input itself.
+        .context("the input that did it is in fuzz/artifacts/<target>; see it again with: cargo run -p wstar-fuzz --bin bounded -- TARGET --input FILE")
 }
 
 /// The long run: every target (or the one named) under libFuzzer.

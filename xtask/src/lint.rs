@@ -46,7 +46,13 @@ pub(crate) fn tools(steps: &mut Steps) -> Result<()> {
         ]))
     })?;
     steps.run("documentation", || {
-        succeed(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+        // The library and the binary are both called wstar, and so are the folders of their pages:
+        // one after the other, the library last, so that its pages stay.
+        for package in [["--package", "wstar-cli"], ["--workspace", "--exclude=wstar-cli"]] {
+            let mut command = cargo(&["doc", "--no-deps"]);
+            succeed(command.args(package).env("RUSTDOCFLAGS", "-D warnings"))?;
+        }
+        Ok(())
     })
 }
 
