@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use wstar::data::{self, Applied, Dataset};
+use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::io::{self, Source};
 use wstar::model::Evaluation;
 use wstar::online::{Ties, Voters};
@@ -83,6 +83,8 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     follower.finish()?;
 
     let applied = Applied {
+        // A level that only the test rows have is no reason to lose the model.
+        unseen: Unseen::Ignore,
         with_target: true,
         with_weights: true,
         ..Applied::default()

@@ -122,7 +122,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
-            write!(out, "{file}:")?;
+            write!(out, "{}:", one_line(file))?;
             if let Some(Position { line, column }) = self.position {
                 write!(out, "{line}:")?;
                 if column > 0 {
@@ -131,12 +131,25 @@ impl fmt::Display for Error {
             }
             write!(out, " ")?;
         }
-        write!(out, "{}", self.message)?;
+        write!(out, "{}", one_line(&self.message))?;
         if let Some(hint) = &self.hint {
-            write!(out, " ({hint})")?;
+            write!(out, " ({})", one_line(hint))?;
         }
         Ok(())
     }
+}
+
+/// Names of files and columns may hold anything; a message stays on its line, and a terminal in order.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            line.extend(letter.escape_debug());
+        } else {
+            line.push(letter);
+        }
+    }
+    line
 }
 
 /// `value` as it may be shown inside a one-line message: shortened, control characters escaped.
@@ -179,6 +192,12 @@ mod tests {
             error.to_string(),
             "flights.csv:1207:14: \"n/a\" is not a number in column delay (use --missing mean|drop, or --drop delay)"
         );
+    }
+
+    #[test]
+    fn names_cannot_break_the_line() {
+        let error = Error::data("no column \u{1b}[31m\nx").in_file("a\nb.csv");
+        assert_eq!(error.to_string(), "a\\nb.csv: no column \\u{1b}[31m\\nx");
     }
 
     #[test]
