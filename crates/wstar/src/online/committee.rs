@@ -91,11 +91,45 @@ impl KeptRows {
     }
 }
 
-/// Room for scoring one point after the other.
+/// How many points are scored together, so that one reading of the kept rows serves all of them.
+const POINTS: usize = 16;
+/// Points with more features than this come one by one: a block of them would fill the memory.
+const WIDEST_BLOCK: usize = 1 << 17;
+
+/// Room for scoring one block of points after the other.
 #[derive(Debug, Default)]
-struct Scratch {
-    point: Vec<f64>,
-    dots: Vec<f64>,
+struct Scratch<const N: usize> {
+    /// The points, feature by feature.
+    points: Vec<[f64; N]>,
+    /// Their dot products with the kept rows, row by row.
+    dots: Vec<[f64; N]>,
+}
+
+/// A walk through the hyperplanes, in the order in which they came: for how many examples each was the
+/// current one, and its score.
+type Walk<'a> = &'a dyn Fn(&mut dyn FnMut(u64, f64));
+
+/// Votes as they are counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Votes {
+    total: f64,
+    voters: u64,
+}
+
+impl Votes {
+    fn count(&mut self, voters: u64, opinion: f64) {
+        self.total += opinion * voters as f64;
+        self.voters += voters;
+    }
+
+    /// From −1 (all against) to 1 (all in favour); 0 if nobody has voted.
+    fn mean(self) -> f64 {
+        if self.voters > 0 {
+            self.total / self.voters as f64
+        } else {
+            0.0
+        }
+    }
 }
 
 impl Committee {
@@ -117,80 +151,122 @@ impl Committee {
 
     /// The vote on every row of a design: from −1 (all against) to 1 (all in favour).
     pub fn votes(&self, design: &Design) -> Vec<f64> {
-        (0..design.rows())
-            .into_par_iter()
-            .map_init(Scratch::default, |scratch, i| {
-                let mut last = 0.0;
-                self.walk(design.row(i), scratch, |_, _, votes| last = votes);
-                last
-            })
-            .collect()
+        self.judge(design, |walk| self.count(walk))
     }
 
     /// The vote on one row.
     pub fn vote(&self, x: Row<'_>) -> f64 {
-        let mut last = 0.0;
-        self.walk(x, &mut Scratch::default(), |_, _, votes| last = votes);
-        last
+        let mut scratch = Scratch::<1>::default();
+        self.meet(&[x], &mut scratch);
+        self.count(&|visit| self.walk(x, 0, &scratch, visit))
     }
 
-    /// How the score of the newest hyperplane and the vote on a row went with time: their values
-    /// after each of the given numbers of examples (increasing).
+    /// How the score of the newest hyperplane and the vote went with time: for every row of a design,
+    /// their values after each of the given numbers of examples (increasing).
+    pub fn histories(&self, design: &Design, after: &[u64]) -> Vec<Vec<(f64, f64)>> {
+        self.judge(design, |walk| self.trace(walk, after))
+    }
+
+    /// The same for one row.
     pub fn history(&self, x: Row<'_>, after: &[u64]) -> Vec<(f64, f64)> {
-        let mut history = Vec::with_capacity(after.len());
-        let mut total = 0.0;
-        let mut seen = 0;
-        self.walk(x, &mut Scratch::default(), |survived, score, _| {
-            let opinion = if self.ties.is_positive(score) { 1.0 } else { -1.0 };
-            while let Some(&moment) = after.get(history.len())
-                && moment < seen + survived
+        let mut scratch = Scratch::<1>::default();
+        self.meet(&[x], &mut scratch);
+        self.trace(&|visit| self.walk(x, 0, &scratch, visit), after)
+    }
+
+    fn count(&self, walk: Walk<'_>) -> f64 {
+        let mut votes = Votes::default();
+        walk(&mut |survived, score| votes.count(survived, self.opinion(score)));
+        votes.mean()
+    }
+
+    fn trace(&self, walk: Walk<'_>, after: &[u64]) -> Vec<(f64, f64)> {
+        let mut trace = Vec::with_capacity(after.len());
+        let mut votes = Votes::default();
+        walk(&mut |survived, score| {
+            let opinion = self.opinion(score);
+            while let Some(&moment) = after.get(trace.len())
+                && moment < votes.voters + survived
             {
-                history.push((score, total + opinion * (moment + 1 - seen) as f64));
+                let mut by_then = votes;
+                by_then.count(moment + 1 - votes.voters, opinion);
+                trace.push((score, by_then.mean()));
             }
-            total += opinion * survived as f64;
-            seen += survived;
+            votes.count(survived, opinion);
         });
-        history
-            .into_iter()
-            .zip(after)
-            .map(|((score, total), &moment)| (score, total / (moment + 1) as f64))
+        trace
+    }
+
+    fn opinion(&self, score: f64) -> f64 {
+        if self.ties.is_positive(score) { 1.0 } else { -1.0 }
+    }
+
+    /// Judges every row of a design by a walk through the hyperplanes.
+    fn judge<T: Send>(&self, design: &Design, judge: impl Fn(Walk<'_>) -> T + Sync) -> Vec<T> {
+        if design.features() <= WIDEST_BLOCK {
+            self.judge_blocks::<T, POINTS>(design, judge)
+        } else {
+            self.judge_blocks::<T, 1>(design, judge)
+        }
+    }
+
+    fn judge_blocks<T: Send, const N: usize>(
+        &self,
+        design: &Design,
+        judge: impl Fn(Walk<'_>) -> T + Sync,
+    ) -> Vec<T> {
+        (0..design.rows().div_ceil(N))
+            .into_par_iter()
+            .map_init(Scratch::<N>::default, |scratch, block| {
+                let rows: Vec<Row<'_>> = (block * N..design.rows().min((block + 1) * N))
+                    .map(|i| design.row(i))
+                    .collect();
+                self.meet(&rows, scratch);
+                (0..)
+                    .zip(&rows)
+                    .map(|(lane, &x)| judge(&|visit| self.walk(x, lane, scratch, visit)))
+                    .collect::<Vec<T>>()
+            })
+            .flatten_iter()
             .collect()
     }
 
-    /// Walks through the hyperplanes: how long each survived, its score, and the vote so far.
-    fn walk(&self, x: Row<'_>, scratch: &mut Scratch, mut visit: impl FnMut(u64, f64, f64)) {
-        let width = x.width();
-        if scratch.point.len() < width {
-            scratch.point.resize(width, 0.0);
+    /// Computes the dot products of up to `N` points with all kept rows.
+    fn meet<const N: usize>(&self, rows: &[Row<'_>], scratch: &mut Scratch<N>) {
+        let Scratch { points, dots } = scratch;
+        let width = rows.iter().map(|x| x.width()).max().unwrap_or_default();
+        if points.len() < width {
+            points.resize(width, [0.0; N]);
         }
-        x.for_each(|j, value| scratch.point[j] = value);
-        scratch.dots.clear();
-        scratch.dots.extend((0..self.rows.len()).map(|i| {
-            let (indices, values) = self.rows.row(i);
-            sparse::dot(indices, values, &scratch.point)
+        for (lane, x) in rows.iter().enumerate() {
+            x.for_each(|j, value| points[j][lane] = value);
+        }
+        dots.clear();
+        dots.extend((0..self.rows.len()).map(|kept| {
+            let (indices, values) = self.rows.row(kept);
+            sparse::dot_each(indices, values, points)
         }));
-        x.for_each(|j, _| scratch.point[j] = 0.0);
+        for (lane, x) in rows.iter().enumerate() {
+            x.for_each(|j, _| points[j][lane] = 0.0);
+        }
+    }
 
+    fn walk<const N: usize>(
+        &self,
+        x: Row<'_>,
+        lane: usize,
+        scratch: &Scratch<N>,
+        visit: &mut dyn FnMut(u64, f64),
+    ) {
         let lift = if self.intercept { 1.0 } else { 0.0 };
         let mut score = self.start.score(x);
-        let (mut total, mut voters) = (0.0, 0u64);
-        let mut count = |survived: u64, score: f64| {
-            let opinion = if self.ties.is_positive(score) { 1.0 } else { -1.0 };
-            total += opinion * survived as f64;
-            voters += survived;
-            visit(
-                survived,
-                score,
-                if voters > 0 { total / voters as f64 } else { 0.0 },
-            );
-        };
-        count(self.start_survived, score);
+        visit(self.start_survived, score);
         for member in &self.members {
             match &member.step {
-                MemberStep::Add { row, scale } => score += scale * (scratch.dots[*row as usize] + lift),
+                MemberStep::Add { row, scale } => score += scale * (scratch.dots[*row as usize][lane] + lift),
                 MemberStep::Set(hyperplane) => score = hyperplane.score(x),
             }
-            count(member.survived, score);
+            visit(member.survived, score);
         }
     }
 

@@ -22,6 +22,8 @@ pub fn run_worst<L: Learner>(
         Passes::Exactly(passes) => passes.ceil() as u64,
     };
     let discriminants = team.len();
+    let watched = watch.wants_steps();
+    let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
     let mut steps = 0;
     for (k, learner) in team.iter_mut().enumerate() {
         let mut status = Status::IterationLimit;
@@ -32,7 +34,7 @@ pub fn run_worst<L: Learner>(
             };
             steps += 1;
             run.passes += 1;
-            run.seen += codes.len() as u64;
+            run.seen += rows;
             let y = label(codes[i], k, discriminants);
             let seen = learner.see(i as u64, data.design.row(i), y, data.weight(i));
             learner.end_pass();
@@ -44,14 +46,14 @@ pub fn run_worst<L: Learner>(
                 mistake: seen.change != Change::None,
                 hyperplane: learner.hyperplane(),
             };
-            let stop = watch.step(&step);
+            let stopped = watched && watch.step(&step).is_break();
             if seen.change == Change::None {
                 status = Status::Converged;
                 break;
             }
             run.updates[k] += 1;
             run.mistakes += u64::from(seen.wrong);
-            let ended_by = (stop.is_break() || watch.progress(&run.progress(learner.interval())).is_break())
+            let ended_by = (stopped || watch.progress(&run.progress(learner.interval())).is_break())
                 .then_some(Status::Stopped)
                 .or(spending.used_up(run.updates.iter().sum()));
             if let Some(ended_by) = ended_by {
@@ -62,7 +64,14 @@ pub fn run_worst<L: Learner>(
         if status != Status::Converged {
             run.status = status;
         }
-        if matches!(status, Status::Stopped | Status::TimeLimit) {
+        // The passes are counted for each learner anew; time and updates are shared.
+        let over = (status == Status::Stopped)
+            .then_some(status)
+            .or_else(|| spending.used_up(run.updates.iter().sum()));
+        if let Some(over) = over
+            && k + 1 < discriminants
+        {
+            run.status = over;
             break;
         }
     }
