@@ -303,7 +303,9 @@ fn choose(
             let radius = (squared_radius + lift).sqrt();
             let mut best: (f64, Separator) = (f64::INFINITY, (Hyperplane::default(), None));
             for candidate in candidates {
-                for (margin, slack) in candidate.margins_and_slacks() {
+                // Larger than the radius no margin can be, and the slack would only stand for it.
+                let tried = candidate.margins_and_slacks().into_iter();
+                for (margin, slack) in tried.filter(|&(margin, _)| margin <= radius) {
                     let bound =
                         most_updates(radius, margin, slack, weights, &candidate.separator, conditions);
                     if bound.is_some_and(|bound| bound < best.0) {

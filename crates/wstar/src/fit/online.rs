@@ -31,7 +31,7 @@ enum Feed<'a> {
 }
 
 impl Feed<'_> {
-    fn run<L: Learner>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
+    fn run<L: Learner + Sync>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
         match self {
             Feed::Memory {
                 data,

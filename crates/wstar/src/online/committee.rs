@@ -377,6 +377,10 @@ impl<L: Learner> Learner for Voting<L> {
         seen
     }
 
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.learner.errs(score, y)
+    }
+
     fn hyperplane(&self) -> &Hyperplane {
         self.learner.hyperplane()
     }

@@ -148,6 +148,10 @@ impl Learner for Pocket<'_> {
         seen
     }
 
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.perceptron.errs(score, y)
+    }
+
     fn hyperplane(&self) -> &Hyperplane {
         self.perceptron.hyperplane()
     }

@@ -7,7 +7,7 @@ use crate::online::{Change, Learner, Passes, Plan, Run, label};
 use crate::watch::{Spending, Status, Step, Watch};
 
 /// Runs each learner of a team by the worst-classified rule, one after the other.
-pub fn run_worst<L: Learner>(
+pub fn run_worst<L: Learner + Sync>(
     team: &mut [L],
     data: &Dataset,
     codes: &[u32],
@@ -78,8 +78,9 @@ pub fn run_worst<L: Learner>(
     run
 }
 
-/// The row with the least `y·score`, the first one on ties; `None` if no row counts.
-fn worst<L: Learner>(
+/// The row with the least `y·score`; on ties the first one that is a mistake, else the first one. `None`
+/// if no row counts.
+fn worst<L: Learner + Sync>(
     learner: &L,
     data: &Dataset,
     codes: &[u32],
@@ -92,9 +93,10 @@ fn worst<L: Learner>(
         .filter(|&i| data.weight(i) > 0.0)
         .map(|i| {
             let y = label(codes[i], discriminant, discriminants);
+            let score = hyperplane.score(data.design.row(i));
             // Adding 0 turns −0 into 0, so that ties are ties.
-            (y * hyperplane.score(data.design.row(i)) + 0.0, i)
+            (y * score + 0.0, !learner.errs(score, y), i)
         })
-        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
-        .map(|(_, i)| i)
+        .min_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))))
+        .map(|(.., i)| i)
 }
