@@ -3,13 +3,15 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use rayon::prelude::*;
 use wstar::data::{Classes, Dataset, Design, Schema, Target};
-use wstar::model::Predictor;
-use wstar::settings::{Method, Settings};
-use wstar::watch::Unwatched;
+use wstar::model::{Hyperplane, Predictor};
+use wstar::settings::{Method, Rule, Settings};
+use wstar::watch::{Step, Unwatched, Watch};
 use wstar::{evaluate, fit, verify};
 
 const PASSES: [f64; 6] = [0.1, 1.0, 2.0, 3.0, 4.0, 10.0];
@@ -72,8 +74,80 @@ fn digits(folder: &Path, name: &str) -> Dataset {
     }
 }
 
+fn moment(passes: f64) -> u64 {
+    (passes * 60_000.0).round() as u64
+}
+
+/// The share of the rows whose score is on the wrong side.
+fn error(scores: impl Iterator<Item = f64>, codes: &[u32]) -> f64 {
+    let wrong = scores
+        .zip(codes)
+        .filter(|(score, code)| (*score > 0.0) != (**code == 1));
+    wrong.count() as f64 / codes.len() as f64
+}
+
+/// Copies the hyperplane after each of the given numbers of examples.
+struct Photographer {
+    after: Vec<u64>,
+    pictures: Vec<Hyperplane>,
+}
+
+impl Watch for Photographer {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> ControlFlow<()> {
+        if self.after.contains(&step.step) {
+            self.pictures.push(step.hyperplane.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 #[test]
-fn the_table_of_the_lecture() {
+fn the_online_row_on_average() {
+    // The last hyperplane of an online run is a matter of luck: single runs differ by ±0.03, so the
+    // entries, which are of one run too, are compared with the mean of several.
+    const RUNS: u64 = 8;
+    let Some(folder) = folder() else { return };
+    let (train, test) = (digits(&folder, "train"), digits(&folder, "t10k"));
+    let Target::Classes { codes, .. } = &test.target else {
+        panic!("no classes");
+    };
+    let runs: Vec<Vec<f64>> = (0..RUNS)
+        .into_par_iter()
+        .map(|seed| {
+            let settings = Settings {
+                epochs: Some(10.0),
+                rule: Some(Rule::Shuffled),
+                no_intercept: true,
+                seed,
+                ..Settings::for_method(Method::OnlinePerceptron)
+            };
+            let mut photographer = Photographer {
+                after: PASSES.map(moment).to_vec(),
+                pictures: Vec::new(),
+            };
+            fit(&train, &settings, &mut photographer).unwrap();
+            photographer
+                .pictures
+                .iter()
+                .map(|plane| error(test.design.iter().map(|x| plane.score(x)), codes))
+                .collect()
+        })
+        .collect();
+    for (k, passes) in PASSES.into_iter().enumerate() {
+        let mean = runs.iter().map(|errors| errors[k]).sum::<f64>() / RUNS as f64;
+        assert!(
+            (mean - ONLINE[k]).abs() <= 0.015,
+            "online after {passes} passes: {mean}"
+        );
+    }
+}
+
+#[test]
+fn the_voted_row() {
     let Some(folder) = folder() else { return };
     let (train, test) = (digits(&folder, "train"), digits(&folder, "t10k"));
     assert_eq!((train.rows(), test.rows()), (60_000, 10_000));
@@ -92,35 +166,18 @@ fn the_table_of_the_lecture() {
         panic!("no committee");
     };
 
-    let after = PASSES.map(|passes| (passes * 60_000.0) as u64);
+    let after = PASSES.map(moment);
     let histories = committees[0].histories(&test.design, &after);
-    let errors = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        (0..after.len())
-            .map(|k| {
-                let wrong = histories
-                    .iter()
-                    .zip(codes)
-                    .filter(|(history, code)| (of(&history[k]) > 0.0) != (**code == 1));
-                wrong.count() as f64 / histories.len() as f64
-            })
-            .collect()
-    };
-    let (online, voted) = (errors(|pair| pair.0), errors(|pair| pair.1));
-    for k in 0..PASSES.len() {
-        let passes = PASSES[k];
+    let voted = |k: usize| error(histories.iter().map(|history| history[k].1), codes);
+    for (k, passes) in PASSES.into_iter().enumerate() {
+        let found = voted(k);
         assert!(
-            (voted[k] - VOTED[k]).abs() <= 0.004,
-            "voted after {passes} passes: {}",
-            voted[k]
-        );
-        assert!(
-            (online[k] - ONLINE[k]).abs() <= 0.015,
-            "online after {passes} passes: {}",
-            online[k]
+            (found - VOTED[k]).abs() <= 0.004,
+            "voted after {passes} passes: {found}"
         );
     }
     // The history ends with what the model predicts.
-    assert_eq!(evaluate(&model, &test).unwrap().error, voted[5]);
+    assert_eq!(evaluate(&model, &test).unwrap().error, voted(5));
 
     // A run of part of a pass is the beginning of the longer one.
     let short = Settings {
@@ -128,5 +185,5 @@ fn the_table_of_the_lecture() {
         ..settings
     };
     let short = fit(&train, &short, &mut Unwatched).unwrap();
-    assert_eq!(evaluate(&short, &test).unwrap().error, voted[0]);
+    assert_eq!(evaluate(&short, &test).unwrap().error, voted(0));
 }

@@ -105,30 +105,30 @@ struct Scratch<const N: usize> {
     dots: Vec<[f64; N]>,
 }
 
-/// A walk through the hyperplanes, in the order in which they came: for how many examples each was the
-/// current one, and its score.
-type Walk<'a> = &'a dyn Fn(&mut dyn FnMut(u64, f64));
-
-/// Votes as they are counted.
-#[derive(Debug, Clone, Copy, Default)]
-struct Votes {
-    total: f64,
+/// Votes on a block of points as they are counted.
+#[derive(Debug, Clone, Copy)]
+struct Votes<const N: usize> {
+    totals: [f64; N],
     voters: u64,
 }
 
-impl Votes {
-    fn count(&mut self, voters: u64, opinion: f64) {
-        self.total += opinion * voters as f64;
+impl<const N: usize> Votes<N> {
+    fn count(&mut self, voters: u64, opinions: &[f64; N]) {
+        for (total, opinion) in self.totals.iter_mut().zip(opinions) {
+            *total += opinion * voters as f64;
+        }
         self.voters += voters;
     }
 
     /// From −1 (all against) to 1 (all in favour); 0 if nobody has voted.
-    fn mean(self) -> f64 {
-        if self.voters > 0 {
-            self.total / self.voters as f64
-        } else {
-            0.0
-        }
+    fn means(self) -> [f64; N] {
+        self.totals.map(|total| {
+            if self.voters > 0 {
+                total / self.voters as f64
+            } else {
+                0.0
+            }
+        })
     }
 }
 
@@ -151,84 +151,105 @@ impl Committee {
 
     /// The vote on every row of a design: from −1 (all against) to 1 (all in favour).
     pub fn votes(&self, design: &Design) -> Vec<f64> {
-        self.judge(design, |walk| self.count(walk))
+        if design.features() <= WIDEST_BLOCK {
+            by_blocks(design, |scratch, rows| self.count::<POINTS>(rows, scratch))
+        } else {
+            by_blocks(design, |scratch, rows| self.count::<1>(rows, scratch))
+        }
     }
 
     /// The vote on one row.
     pub fn vote(&self, x: Row<'_>) -> f64 {
-        let mut scratch = Scratch::<1>::default();
-        self.meet(&[x], &mut scratch);
-        self.count(&|visit| self.walk(x, 0, &scratch, visit))
+        self.count::<1>(&[x], &mut Scratch::default())[0]
     }
 
     /// How the score of the newest hyperplane and the vote went with time: for every row of a design,
     /// their values after each of the given numbers of examples (increasing).
     pub fn histories(&self, design: &Design, after: &[u64]) -> Vec<Vec<(f64, f64)>> {
-        self.judge(design, |walk| self.trace(walk, after))
+        if design.features() <= WIDEST_BLOCK {
+            by_blocks(design, |scratch, rows| self.trace::<POINTS>(rows, after, scratch))
+        } else {
+            by_blocks(design, |scratch, rows| self.trace::<1>(rows, after, scratch))
+        }
     }
 
     /// The same for one row.
     pub fn history(&self, x: Row<'_>, after: &[u64]) -> Vec<(f64, f64)> {
-        let mut scratch = Scratch::<1>::default();
-        self.meet(&[x], &mut scratch);
-        self.trace(&|visit| self.walk(x, 0, &scratch, visit), after)
+        let [history] = self.trace::<1>(&[x], after, &mut Scratch::default());
+        history
     }
 
-    fn count(&self, walk: Walk<'_>) -> f64 {
-        let mut votes = Votes::default();
-        walk(&mut |survived, score| votes.count(survived, self.opinion(score)));
-        votes.mean()
-    }
-
-    fn trace(&self, walk: Walk<'_>, after: &[u64]) -> Vec<(f64, f64)> {
-        let mut trace = Vec::with_capacity(after.len());
-        let mut votes = Votes::default();
-        walk(&mut |survived, score| {
-            let opinion = self.opinion(score);
-            while let Some(&moment) = after.get(trace.len())
-                && moment < votes.voters + survived
-            {
-                let mut by_then = votes;
-                by_then.count(moment + 1 - votes.voters, opinion);
-                trace.push((score, by_then.mean()));
-            }
-            votes.count(survived, opinion);
+    fn count<const N: usize>(&self, rows: &[Row<'_>], scratch: &mut Scratch<N>) -> [f64; N] {
+        let mut votes = Votes {
+            totals: [0.0; N],
+            voters: 0,
+        };
+        self.walk(rows, scratch, |survived, scores| {
+            votes.count(survived, &self.opinions(scores));
         });
-        trace
+        votes.means()
     }
 
-    fn opinion(&self, score: f64) -> f64 {
-        if self.ties.is_positive(score) { 1.0 } else { -1.0 }
-    }
-
-    /// Judges every row of a design by a walk through the hyperplanes.
-    fn judge<T: Send>(&self, design: &Design, judge: impl Fn(Walk<'_>) -> T + Sync) -> Vec<T> {
-        if design.features() <= WIDEST_BLOCK {
-            self.judge_blocks::<T, POINTS>(design, judge)
-        } else {
-            self.judge_blocks::<T, 1>(design, judge)
-        }
-    }
-
-    fn judge_blocks<T: Send, const N: usize>(
+    fn trace<const N: usize>(
         &self,
-        design: &Design,
-        judge: impl Fn(Walk<'_>) -> T + Sync,
-    ) -> Vec<T> {
-        (0..design.rows().div_ceil(N))
-            .into_par_iter()
-            .map_init(Scratch::<N>::default, |scratch, block| {
-                let rows: Vec<Row<'_>> = (block * N..design.rows().min((block + 1) * N))
-                    .map(|i| design.row(i))
-                    .collect();
-                self.meet(&rows, scratch);
-                (0..)
-                    .zip(&rows)
-                    .map(|(lane, &x)| judge(&|visit| self.walk(x, lane, scratch, visit)))
-                    .collect::<Vec<T>>()
-            })
-            .flatten_iter()
-            .collect()
+        rows: &[Row<'_>],
+        after: &[u64],
+        scratch: &mut Scratch<N>,
+    ) -> [Vec<(f64, f64)>; N] {
+        let mut traces = [const { Vec::new() }; N];
+        let mut votes = Votes {
+            totals: [0.0; N],
+            voters: 0,
+        };
+        let mut moments = after.iter().peekable();
+        self.walk(rows, scratch, |survived, scores| {
+            let opinions = self.opinions(scores);
+            while let Some(&moment) = moments.next_if(|&&moment| moment < votes.voters + survived) {
+                let mut by_then = votes;
+                by_then.count(moment + 1 - votes.voters, &opinions);
+                for ((trace, &score), vote) in traces.iter_mut().zip(scores).zip(by_then.means()) {
+                    trace.push((score, vote));
+                }
+            }
+            votes.count(survived, &opinions);
+        });
+        traces
+    }
+
+    fn opinions<const N: usize>(&self, scores: &[f64; N]) -> [f64; N] {
+        scores.map(|score| if self.ties.is_positive(score) { 1.0 } else { -1.0 })
+    }
+
+    /// Walks up to `N` points through the hyperplanes, in the order in which they came: for how many
+    /// examples each was the current one, and its scores.
+    fn walk<const N: usize>(
+        &self,
+        rows: &[Row<'_>],
+        scratch: &mut Scratch<N>,
+        mut visit: impl FnMut(u64, &[f64; N]),
+    ) {
+        self.meet(rows, scratch);
+        let all = |hyperplane: &Hyperplane| {
+            let mut scores = [0.0; N];
+            for (score, &x) in scores.iter_mut().zip(rows) {
+                *score = hyperplane.score(x);
+            }
+            scores
+        };
+        let lift = if self.intercept { 1.0 } else { 0.0 };
+        let mut scores = all(&self.start);
+        visit(self.start_survived, &scores);
+        for member in &self.members {
+            match &member.step {
+                MemberStep::Add { row, scale } => {
+                    for (score, dot) in scores.iter_mut().zip(&scratch.dots[*row as usize]) {
+                        *score += scale * (dot + lift);
+                    }
+                }
+                MemberStep::Set(hyperplane) => scores = all(hyperplane),
+            }
+            visit(member.survived, &scores);
+        }
     }
 
     /// Computes the dot products of up to `N` points with all kept rows.
@@ -251,25 +272,6 @@ impl Committee {
         }
     }
 
-    fn walk<const N: usize>(
-        &self,
-        x: Row<'_>,
-        lane: usize,
-        scratch: &Scratch<N>,
-        visit: &mut dyn FnMut(u64, f64),
-    ) {
-        let lift = if self.intercept { 1.0 } else { 0.0 };
-        let mut score = self.start.score(x);
-        visit(self.start_survived, score);
-        for member in &self.members {
-            match &member.step {
-                MemberStep::Add { row, scale } => score += scale * (scratch.dots[*row as usize][lane] + lift),
-                MemberStep::Set(hyperplane) => score = hyperplane.score(x),
-            }
-            visit(member.survived, score);
-        }
-    }
-
     /// Refuses a committee whose parts do not fit each other, as a damaged file may hold.
     pub fn check(&self, features: usize) -> Result<()> {
         let rows = &self.rows;
@@ -288,6 +290,23 @@ impl Committee {
             Err(Error::model("the committee's parts do not fit each other"))
         }
     }
+}
+
+/// Judges the rows of a design in blocks of `N`.
+fn by_blocks<T: Send, const N: usize>(
+    design: &Design,
+    judge: impl Fn(&mut Scratch<N>, &[Row<'_>]) -> [T; N] + Sync,
+) -> Vec<T> {
+    (0..design.rows().div_ceil(N))
+        .into_par_iter()
+        .map_init(Scratch::default, |scratch, block| {
+            let rows: Vec<Row<'_>> = (block * N..design.rows().min((block + 1) * N))
+                .map(|i| design.row(i))
+                .collect();
+            judge(scratch, &rows).into_iter().take(rows.len())
+        })
+        .flatten_iter()
+        .collect()
 }
 
 /// Lets every hyperplane of a learner vote.
