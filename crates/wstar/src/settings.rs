@@ -181,6 +181,9 @@ impl Settings {
                 "--epochs must be a positive number, not {epochs}"
             )));
         }
+        if self.max_iter == Some(0) {
+            return Err(Error::settings("--max-iter must be at least 1, not 0"));
+        }
         if let Some(Schedule::Halving { first: 0 }) = self.schedule {
             return Err(Error::settings(
                 "the halving schedule needs at least one step at the full rate",

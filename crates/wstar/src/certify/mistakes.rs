@@ -19,6 +19,7 @@ use crate::kernel::dense;
 use crate::model::Hyperplane;
 use crate::online::{Examples, label};
 use crate::schedule::Schedule;
+use crate::settings::Settings;
 
 /// What a bound needs to know of the run, other than the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,23 @@ pub struct RunConditions {
     pub repeats: Option<u64>,
     /// The start, if it was not 0.
     pub start: Option<Hyperplane>,
+}
+
+impl RunConditions {
+    /// The conditions that settings lead to, for a run that learns from an example at most `repeats` times.
+    pub(crate) fn of(settings: &Settings, repeats: Option<u64>) -> Self {
+        let intercept = !settings.no_intercept;
+        RunConditions {
+            intercept,
+            rate: settings.learning_rate.unwrap_or(1.0),
+            schedule: settings.schedule.unwrap_or_default(),
+            repeats,
+            start: settings.start.as_ref().map(|numbers| match numbers.as_slice() {
+                [first, weights @ ..] if intercept => Hyperplane::new(weights.to_vec(), *first),
+                weights => Hyperplane::new(weights.to_vec(), 0.0),
+            }),
+        }
+    }
 }
 
 /// The claim that a run made no more updates than theory allows.
@@ -112,7 +130,7 @@ pub fn recompute_mistakes(examples: &mut dyn Examples, claims: &[MistakeBound]) 
         .map(|(claim, found)| {
             assemble(
                 claim.updates,
-                claim.separator.clone(),
+                unit(&claim.separator),
                 claim.margin,
                 found,
                 claim.conditions.clone(),
@@ -156,9 +174,10 @@ fn most_updates(
     if margin.is_nan() || margin <= 0.0 {
         return None;
     }
-    let repeated_slack = match conditions.repeats {
-        Some(repeats) => (repeats as f64).sqrt() * slack,
-        None if slack == 0.0 => 0.0,
+    let (margin, repeated_slack) = match conditions.repeats {
+        Some(repeats) => (margin, (repeats as f64).sqrt() * slack),
+        // No example misses more than the whole slack, so the rest of the margin is one without slack.
+        None if slack < margin => (margin - slack, 0.0),
         None => return None,
     };
     // How much of the start's length does not point along the separator.
@@ -182,11 +201,12 @@ fn most_updates(
             let sum = (loss * std::f64::consts::PI / 6f64.sqrt() + excess) / gain;
             sum.exp_m1()
         }
-        // S₂ < 2n, and S₁ ≥ n·(log₂(M/n + 1) − 1), with n steps at the full rate.
+        // With n steps at the full rate S₂ < 2n, and S₁ grows by n in each stage of n·2ᵏ steps: it is
+        // n·(k + s) after n·(2ᵏ·(1 + s) − 1).
         Schedule::Halving { first } => {
             let first = first as f64;
-            let sum = (loss * (2.0 * first).sqrt() + excess) / gain;
-            first * ((sum / first + 1.0).exp2() - 1.0)
+            let stages = (loss * (2.0 * first).sqrt() + excess) / gain / first;
+            first * (stages.floor().exp2() * (1.0 + stages.fract()) - 1.0)
         }
     };
     // What rounding may have taken off is given back.
@@ -194,9 +214,13 @@ fn most_updates(
     most.is_finite().then_some(most)
 }
 
-/// The hyperplane scaled to lifted norm 1; 0 stays 0.
+/// The hyperplane scaled to lifted norm 1; 0 stays 0, and so does what differs from 1 by rounding only:
+/// scaled once more, its margins would not be quite the same.
 fn unit(hyperplane: &Hyperplane) -> Hyperplane {
     let norm = hyperplane.lifted_norm();
+    if (norm - 1.0).abs() <= 1e-14 {
+        return hyperplane.clone();
+    }
     if norm == 0.0 || !norm.is_finite() {
         return Hyperplane::zero(hyperplane.weights.len());
     }
@@ -279,7 +303,9 @@ fn choose(
             let radius = (squared_radius + lift).sqrt();
             let mut best: (f64, Separator) = (f64::INFINITY, (Hyperplane::default(), None));
             for candidate in candidates {
-                for (margin, slack) in candidate.margins_and_slacks() {
+                // Larger than the radius no margin can be, and the slack would only stand for it.
+                let tried = candidate.margins_and_slacks().into_iter();
+                for (margin, slack) in tried.filter(|&(margin, _)| margin <= radius) {
                     let bound =
                         most_updates(radius, margin, slack, weights, &candidate.separator, conditions);
                     if bound.is_some_and(|bound| bound < best.0) {

@@ -72,6 +72,7 @@ pub fn recompute_separation(examples: &mut dyn Examples, claims: &[Separation]) 
         point: Vec<f64>,
         multipliers: [FxHashMap<u64, f64>; 2],
         totals: [f64; 2],
+        met: usize,
         honest: bool,
     }
     let features = claims
@@ -87,6 +88,7 @@ pub fn recompute_separation(examples: &mut dyn Examples, claims: &[Separation]) 
             multipliers: [&claim.positive, &claim.negative].map(|list| list.iter().copied().collect()),
             // Divided by their sum the multipliers are convex, whatever rounding did to them.
             totals: [&claim.positive, &claim.negative].map(|list| list.iter().map(|&(_, m)| m).sum()),
+            met: 0,
             honest: [&claim.positive, &claim.negative]
                 .iter()
                 .all(|list| list.iter().all(|&(_, m)| m >= 0.0)),
@@ -100,6 +102,7 @@ pub fn recompute_separation(examples: &mut dyn Examples, claims: &[Separation]) 
                 let Some(multiplier) = part.multipliers[side].get(&example.id) else {
                     continue;
                 };
+                part.met += 1;
                 // A row of the other class in a hull would prove nothing.
                 part.honest &= !claim.intercept || (y > 0.0) == (side == 0);
                 example
@@ -115,7 +118,10 @@ pub fn recompute_separation(examples: &mut dyn Examples, claims: &[Separation]) 
         .map(|(part, claim)| {
             let norm = claim.hyperplane.norm();
             let distance = dense::squared_norm(&part.point).sqrt();
-            let complete = part.totals[0] > 0.0 && (!claim.intercept || part.totals[1] > 0.0);
+            // Rows that are not in the data, or are listed twice, would make the point too short.
+            let complete = part.met == claim.positive.len() + claim.negative.len()
+                && part.totals[0] > 0.0
+                && (part.totals[1] > 0.0) == claim.intercept;
             Separation {
                 lower: if norm > 0.0 { part.least / norm } else { 0.0 },
                 upper: match (part.honest && complete, claim.intercept) {

@@ -31,7 +31,7 @@ enum Feed<'a> {
 }
 
 impl Feed<'_> {
-    fn run<L: Learner>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
+    fn run<L: Learner + Sync>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
         match self {
             Feed::Memory {
                 data,
@@ -121,6 +121,15 @@ pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Wa
     };
     let mut outcome = Fit::new(settings, classes.len(), 0, feed)?.fit(watch)?;
     let schema = stream.schema().clone();
+    if let Some(start) = RunConditions::of(settings, None).start
+        && start.weights.len() > schema.features
+    {
+        return Err(Error::settings(format!(
+            "--start has {} weights, and the stream has {} features",
+            start.weights.len(),
+            schema.features
+        )));
+    }
     if let Predictor::Linear { discriminants, .. } = &mut outcome.predictor {
         discriminants
             .iter_mut()
@@ -157,18 +166,16 @@ impl<'a> Fit<'a> {
         };
         rule.check()?;
         let streamed = matches!(feed, Feed::Stream { .. });
-        let start = settings
-            .start
-            .as_ref()
-            .map(|numbers| start(numbers, classes, (!streamed).then_some(features), rule.intercept))
-            .transpose()?;
+        if let Some(numbers) = &settings.start {
+            check_start(numbers, classes, (!streamed).then_some(features), rule.intercept)?;
+        }
         Ok(Fit {
             settings,
             method: settings.method(),
             discriminants: discriminants(classes),
             features,
             rule,
-            start,
+            start: RunConditions::of(settings, None).start,
             feed,
         })
     }
@@ -318,13 +325,7 @@ impl<'a> Fit<'a> {
                 ..
             }
         );
-        let conditions = RunConditions {
-            intercept: self.rule.intercept,
-            rate: self.rule.rate,
-            schedule: self.rule.schedule,
-            repeats: (!worst).then_some(run.passes),
-            start: self.start.clone(),
-        };
+        let conditions = RunConditions::of(self.settings, (!worst).then_some(run.passes));
         if run.separated() {
             self.widen_margins(run, &mut candidates)?;
         }
@@ -383,7 +384,7 @@ impl<'a> Fit<'a> {
         rule.check()?;
         let team = vec![Kozinec::new(rule, self.features); self.discriminants];
         let plan = self.plan();
-        let (team, committees, run) = match self.settings.vote {
+        let (team, committees, mut run) = match self.settings.vote {
             Some(voters) => {
                 let mut team: Vec<_> = team
                     .into_iter()
@@ -425,6 +426,10 @@ impl<'a> Fit<'a> {
             .feed
             .look_again(|examples| certify::recompute_separation(examples, &claims))?
             .unwrap_or_default();
+        if run.status == Status::Converged && !parts.iter().all(Separation::holds) {
+            // The two points have met: there is no margin to find.
+            run.status = Status::Diverging;
+        }
         let predictor = match committees {
             Some(committees) => Predictor::Committee { committees },
             None => Predictor::Linear {
@@ -436,8 +441,8 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// The start that a user gave: the intercept first, if there is one, then the weights.
-fn start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bool) -> Result<Hyperplane> {
+/// Refuses a start that does not fit: the intercept first, if there is one, then the weights.
+fn check_start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bool) -> Result<()> {
     if classes > 2 {
         return Err(Error::settings("--start goes with two classes only"));
     }
@@ -458,8 +463,5 @@ fn start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bo
             wanted.unwrap_or(offset)
         )));
     }
-    Ok(Hyperplane::new(
-        numbers[offset..].to_vec(),
-        if intercept { numbers[0] } else { 0.0 },
-    ))
+    Ok(())
 }

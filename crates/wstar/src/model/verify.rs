@@ -2,13 +2,14 @@
 
 use crate::bayes::{Estimate, minimax};
 use crate::certify::{
-    AGREEMENT, Certificate, MistakeBound, Separation, agree, likelihood, recompute_mistakes,
+    AGREEMENT, Certificate, MistakeBound, RunConditions, Separation, agree, likelihood, recompute_mistakes,
     recompute_separation,
 };
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Model, Predictor};
 use crate::online::{Examples, InMemory, Order, label};
+use crate::settings::Rule;
 use crate::watch::Status;
 
 /// What re-checking a claim led to.
@@ -72,7 +73,21 @@ fn verify_mistakes(
     objections: &mut Vec<String>,
 ) -> Result<Certificate> {
     let parts = recompute_mistakes(examples, claims)?;
+    if claims.iter().map(|claim| claim.updates).sum::<u64>() != model.fit.iterations {
+        objections.push("the bound is claimed for another number of updates than the model's".into());
+    }
+    // By the worst-classified rule an example can come back at any time.
+    let repeats = (model.settings.rule != Some(Rule::Worst)).then_some(model.fit.passes);
+    let conditions = RunConditions::of(&model.settings, repeats);
     for (claim, found) in claims.iter().zip(&parts) {
+        if claim.conditions != conditions {
+            objections.push("the bound is claimed for another run than the model's settings make".into());
+        }
+        // A separator of 0 stands for the number of looks: every example misses the whole margin.
+        let norm = claim.separator.lifted_norm();
+        if norm != 0.0 {
+            object(objections, "the separator's norm", 1.0, norm);
+        }
         object(objections, "the radius", claim.radius, found.radius);
         // Rounding may leave a slack of a few ulps where there is none.
         if (claim.slack - found.slack).abs() > AGREEMENT * (found.radius + claim.slack) {
@@ -125,6 +140,12 @@ fn verify_separation(
             .eq(claims.iter().map(|claim| &claim.hyperplane))
     {
         objections.push("the margins are claimed for other hyperplanes than the model's".into());
+    }
+    let settings = &model.settings;
+    if claims.iter().any(|claim| {
+        claim.intercept == settings.no_intercept || settings.epsilon.is_some_and(|e| e != claim.epsilon)
+    }) {
+        objections.push("the margins are claimed under other settings than the model's".into());
     }
     let parts = recompute_separation(examples, claims)?;
     for (claim, found) in claims.iter().zip(&parts) {

@@ -55,6 +55,10 @@ impl Learner for Averaged {
         seen
     }
 
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.perceptron.errs(score, y)
+    }
+
     fn hyperplane(&self) -> &Hyperplane {
         self.perceptron.hyperplane()
     }

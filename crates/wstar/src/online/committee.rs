@@ -91,11 +91,45 @@ impl KeptRows {
     }
 }
 
-/// Room for scoring one point after the other.
+/// How many points are scored together, so that one reading of the kept rows serves all of them.
+const POINTS: usize = 16;
+/// Points with more features than this come one by one: a block of them would fill the memory.
+const WIDEST_BLOCK: usize = 1 << 17;
+
+/// Room for scoring one block of points after the other.
 #[derive(Debug, Default)]
-struct Scratch {
-    point: Vec<f64>,
-    dots: Vec<f64>,
+struct Scratch<const N: usize> {
+    /// The points, feature by feature.
+    points: Vec<[f64; N]>,
+    /// Their dot products with the kept rows, row by row.
+    dots: Vec<[f64; N]>,
+}
+
+/// Votes on a block of points as they are counted.
+#[derive(Debug, Clone, Copy)]
+struct Votes<const N: usize> {
+    totals: [f64; N],
+    voters: u64,
+}
+
+impl<const N: usize> Votes<N> {
+    fn count(&mut self, voters: u64, opinions: &[f64; N]) {
+        for (total, opinion) in self.totals.iter_mut().zip(opinions) {
+            *total += opinion * voters as f64;
+        }
+        self.voters += voters;
+    }
+
+    /// From −1 (all against) to 1 (all in favour); 0 if nobody has voted.
+    fn means(self) -> [f64; N] {
+        self.totals.map(|total| {
+            if self.voters > 0 {
+                total / self.voters as f64
+            } else {
+                0.0
+            }
+        })
+    }
 }
 
 impl Committee {
@@ -117,80 +151,124 @@ impl Committee {
 
     /// The vote on every row of a design: from −1 (all against) to 1 (all in favour).
     pub fn votes(&self, design: &Design) -> Vec<f64> {
-        (0..design.rows())
-            .into_par_iter()
-            .map_init(Scratch::default, |scratch, i| {
-                let mut last = 0.0;
-                self.walk(design.row(i), scratch, |_, _, votes| last = votes);
-                last
-            })
-            .collect()
+        if design.features() <= WIDEST_BLOCK {
+            by_blocks(design, |scratch, rows| self.count::<POINTS>(rows, scratch))
+        } else {
+            by_blocks(design, |scratch, rows| self.count::<1>(rows, scratch))
+        }
     }
 
     /// The vote on one row.
     pub fn vote(&self, x: Row<'_>) -> f64 {
-        let mut last = 0.0;
-        self.walk(x, &mut Scratch::default(), |_, _, votes| last = votes);
-        last
+        self.count::<1>(&[x], &mut Scratch::default())[0]
     }
 
-    /// How the score of the newest hyperplane and the vote on a row went with time: their values
-    /// after each of the given numbers of examples (increasing).
-    pub fn history(&self, x: Row<'_>, after: &[u64]) -> Vec<(f64, f64)> {
-        let mut history = Vec::with_capacity(after.len());
-        let mut total = 0.0;
-        let mut seen = 0;
-        self.walk(x, &mut Scratch::default(), |survived, score, _| {
-            let opinion = if self.ties.is_positive(score) { 1.0 } else { -1.0 };
-            while let Some(&moment) = after.get(history.len())
-                && moment < seen + survived
-            {
-                history.push((score, total + opinion * (moment + 1 - seen) as f64));
-            }
-            total += opinion * survived as f64;
-            seen += survived;
-        });
-        history
-            .into_iter()
-            .zip(after)
-            .map(|((score, total), &moment)| (score, total / (moment + 1) as f64))
-            .collect()
-    }
-
-    /// Walks through the hyperplanes: how long each survived, its score, and the vote so far.
-    fn walk(&self, x: Row<'_>, scratch: &mut Scratch, mut visit: impl FnMut(u64, f64, f64)) {
-        let width = x.width();
-        if scratch.point.len() < width {
-            scratch.point.resize(width, 0.0);
+    /// How the score of the newest hyperplane and the vote went with time: for every row of a design,
+    /// their values after each of the given numbers of examples (increasing).
+    pub fn histories(&self, design: &Design, after: &[u64]) -> Vec<Vec<(f64, f64)>> {
+        if design.features() <= WIDEST_BLOCK {
+            by_blocks(design, |scratch, rows| self.trace::<POINTS>(rows, after, scratch))
+        } else {
+            by_blocks(design, |scratch, rows| self.trace::<1>(rows, after, scratch))
         }
-        x.for_each(|j, value| scratch.point[j] = value);
-        scratch.dots.clear();
-        scratch.dots.extend((0..self.rows.len()).map(|i| {
-            let (indices, values) = self.rows.row(i);
-            sparse::dot(indices, values, &scratch.point)
-        }));
-        x.for_each(|j, _| scratch.point[j] = 0.0);
+    }
 
-        let lift = if self.intercept { 1.0 } else { 0.0 };
-        let mut score = self.start.score(x);
-        let (mut total, mut voters) = (0.0, 0u64);
-        let mut count = |survived: u64, score: f64| {
-            let opinion = if self.ties.is_positive(score) { 1.0 } else { -1.0 };
-            total += opinion * survived as f64;
-            voters += survived;
-            visit(
-                survived,
-                score,
-                if voters > 0 { total / voters as f64 } else { 0.0 },
-            );
+    /// The same for one row.
+    pub fn history(&self, x: Row<'_>, after: &[u64]) -> Vec<(f64, f64)> {
+        let [history] = self.trace::<1>(&[x], after, &mut Scratch::default());
+        history
+    }
+
+    fn count<const N: usize>(&self, rows: &[Row<'_>], scratch: &mut Scratch<N>) -> [f64; N] {
+        let mut votes = Votes {
+            totals: [0.0; N],
+            voters: 0,
         };
-        count(self.start_survived, score);
+        self.walk(rows, scratch, |survived, scores| {
+            votes.count(survived, &self.opinions(scores));
+        });
+        votes.means()
+    }
+
+    fn trace<const N: usize>(
+        &self,
+        rows: &[Row<'_>],
+        after: &[u64],
+        scratch: &mut Scratch<N>,
+    ) -> [Vec<(f64, f64)>; N] {
+        let mut traces = [const { Vec::new() }; N];
+        let mut votes = Votes {
+            totals: [0.0; N],
+            voters: 0,
+        };
+        let mut moments = after.iter().peekable();
+        self.walk(rows, scratch, |survived, scores| {
+            let opinions = self.opinions(scores);
+            while let Some(&moment) = moments.next_if(|&&moment| moment < votes.voters + survived) {
+                let mut by_then = votes;
+                by_then.count(moment + 1 - votes.voters, &opinions);
+                for ((trace, &score), vote) in traces.iter_mut().zip(scores).zip(by_then.means()) {
+                    trace.push((score, vote));
+                }
+            }
+            votes.count(survived, &opinions);
+        });
+        traces
+    }
+
+    fn opinions<const N: usize>(&self, scores: &[f64; N]) -> [f64; N] {
+        scores.map(|score| if self.ties.is_positive(score) { 1.0 } else { -1.0 })
+    }
+
+    /// Walks up to `N` points through the hyperplanes, in the order in which they came: for how many
+    /// examples each was the current one, and its scores.
+    fn walk<const N: usize>(
+        &self,
+        rows: &[Row<'_>],
+        scratch: &mut Scratch<N>,
+        mut visit: impl FnMut(u64, &[f64; N]),
+    ) {
+        self.meet(rows, scratch);
+        let all = |hyperplane: &Hyperplane| {
+            let mut scores = [0.0; N];
+            for (score, &x) in scores.iter_mut().zip(rows) {
+                *score = hyperplane.score(x);
+            }
+            scores
+        };
+        let lift = if self.intercept { 1.0 } else { 0.0 };
+        let mut scores = all(&self.start);
+        visit(self.start_survived, &scores);
         for member in &self.members {
             match &member.step {
-                MemberStep::Add { row, scale } => score += scale * (scratch.dots[*row as usize] + lift),
-                MemberStep::Set(hyperplane) => score = hyperplane.score(x),
+                MemberStep::Add { row, scale } => {
+                    for (score, dot) in scores.iter_mut().zip(&scratch.dots[*row as usize]) {
+                        *score += scale * (dot + lift);
+                    }
+                }
+                MemberStep::Set(hyperplane) => scores = all(hyperplane),
             }
-            count(member.survived, score);
+            visit(member.survived, &scores);
+        }
+    }
+
+    /// Computes the dot products of up to `N` points with all kept rows.
+    fn meet<const N: usize>(&self, rows: &[Row<'_>], scratch: &mut Scratch<N>) {
+        let Scratch { points, dots } = scratch;
+        let width = rows.iter().map(|x| x.width()).max().unwrap_or_default();
+        if points.len() < width {
+            points.resize(width, [0.0; N]);
+        }
+        for (lane, x) in rows.iter().enumerate() {
+            x.for_each(|j, value| points[j][lane] = value);
+        }
+        dots.clear();
+        dots.extend((0..self.rows.len()).map(|kept| {
+            let (indices, values) = self.rows.row(kept);
+            sparse::dot_each(indices, values, points)
+        }));
+        for (lane, x) in rows.iter().enumerate() {
+            x.for_each(|j, _| points[j][lane] = 0.0);
         }
     }
 
@@ -212,6 +290,23 @@ impl Committee {
             Err(Error::model("the committee's parts do not fit each other"))
         }
     }
+}
+
+/// Judges the rows of a design in blocks of `N`.
+fn by_blocks<T: Send, const N: usize>(
+    design: &Design,
+    judge: impl Fn(&mut Scratch<N>, &[Row<'_>]) -> [T; N] + Sync,
+) -> Vec<T> {
+    (0..design.rows().div_ceil(N))
+        .into_par_iter()
+        .map_init(Scratch::default, |scratch, block| {
+            let rows: Vec<Row<'_>> = (block * N..design.rows().min((block + 1) * N))
+                .map(|i| design.row(i))
+                .collect();
+            judge(scratch, &rows).into_iter().take(rows.len())
+        })
+        .flatten_iter()
+        .collect()
 }
 
 /// Lets every hyperplane of a learner vote.
@@ -299,6 +394,10 @@ impl<L: Learner> Learner for Voting<L> {
         };
         self.committee.members.push(Member { step, survived: 0 });
         seen
+    }
+
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.learner.errs(score, y)
     }
 
     fn hyperplane(&self) -> &Hyperplane {

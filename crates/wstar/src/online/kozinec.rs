@@ -128,7 +128,10 @@ pub struct Kozinec {
     /// `p·q`.
     product: f64,
     hyperplane: Hyperplane,
+    /// Whether the points have moved since the hyperplane was made from them.
     stale: bool,
+    /// Whether they have moved since their norms were measured.
+    moved: bool,
 }
 
 impl Kozinec {
@@ -140,6 +143,7 @@ impl Kozinec {
             product: 0.0,
             hyperplane: Hyperplane::zero(features),
             stale: false,
+            moved: false,
         }
     }
 
@@ -168,6 +172,11 @@ impl Kozinec {
         let width = p.vector.len().max(q.vector.len());
         self.hyperplane.widen(width);
         self.hyperplane.weights.fill(0.0);
+        self.stale = false;
+        if let Some(score) = self.one_sided_score() {
+            self.hyperplane.intercept = score;
+            return;
+        }
         dense::axpy(p.factor, &p.vector, &mut self.hyperplane.weights);
         dense::axpy(-q.factor, &q.vector, &mut self.hyperplane.weights);
         self.hyperplane.intercept = match self.rule.hulls {
@@ -175,20 +184,33 @@ impl Kozinec {
             Hulls::One => 0.0,
             Hulls::OneLifted => p.factor * p.lifted,
         };
-        self.stale = false;
+    }
+
+    /// The score of everything while two hulls are wanted and not both have a point: all belongs to the
+    /// class that has been seen, so that an example of the other one is the worst mistake there is.
+    fn one_sided_score(&self) -> Option<f64> {
+        match (self.rule.hulls, self.points.each_ref().map(HullPoint::exists)) {
+            (Hulls::One | Hulls::OneLifted, _) | (_, [true, true]) => None,
+            (_, [true, false]) => Some(1.0),
+            (_, [false, true]) => Some(-1.0),
+            (_, [false, false]) => Some(0.0),
+        }
     }
 
     fn see_two(&mut self, id: u64, x: Row<'_>, y: f64) -> Seen {
         let side = usize::from(y < 0.0);
         let dots = [self.points[0].dot(x, 0.0), self.points[1].dot(x, 0.0)];
-        if !self.points[side].exists() {
-            self.points[side].move_to(1.0, id, x, 1.0, 0.0);
-            self.points[side].squared_norm = x.squared_norm();
-            self.product = dots[1 - side];
+        if let Some(score) = self.one_sided_score() {
+            let first = !self.points[side].exists();
+            if first {
+                self.points[side].move_to(1.0, id, x, 1.0, 0.0);
+                self.points[side].squared_norm = x.squared_norm();
+                self.product = dots[1 - side];
+            }
             return Seen {
-                score: 0.0,
-                wrong: true,
-                change: Change::Replace,
+                score,
+                wrong: first,
+                change: if first { Change::Replace } else { Change::None },
             };
         }
         let [p, q] = &self.points;
@@ -202,7 +224,7 @@ impl Kozinec {
         let squared = norm + other_norm - 2.0 * self.product;
         // How much nearer to the other hull than its own point the example lies, along y·w.
         let ahead = norm - self.product - (dots[side] - dots[1 - side]);
-        if !self.points[1 - side].exists() || ahead <= self.rule.epsilon / 2.0 * squared {
+        if ahead <= self.rule.epsilon / 2.0 * squared {
             return seen;
         }
         let length = x.squared_norm() + norm - 2.0 * dots[side];
@@ -259,7 +281,9 @@ impl Learner for Kozinec {
             Hulls::Two => self.see_two(id, x, y),
             Hulls::One | Hulls::OneLifted => self.see_one(id, x, y),
         };
-        self.stale |= seen.change != Change::None;
+        if seen.change != Change::None {
+            (self.stale, self.moved) = (true, true);
+        }
         seen
     }
 
@@ -274,7 +298,7 @@ impl Learner for Kozinec {
     }
 
     fn end_pass(&mut self) {
-        if self.stale {
+        if std::mem::take(&mut self.moved) {
             // The norms were updated step by step; measured anew, their rounding errors do not add up.
             self.points.iter_mut().for_each(HullPoint::measure);
             let [p, q] = &self.points;

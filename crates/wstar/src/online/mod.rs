@@ -54,6 +54,11 @@ pub trait Learner {
     /// Looks at example `id` with label `y = ±1` and a positive weight, and learns from it if it must.
     fn see(&mut self, id: u64, x: Row<'_>, y: f64, weight: f64) -> Seen;
 
+    /// Whether it takes an example with this score and label for a mistake.
+    fn errs(&self, score: f64, y: f64) -> bool {
+        y * score <= 0.0
+    }
+
     /// The hyperplane it would predict with next; up to date after [`settle`](Learner::settle).
     fn hyperplane(&self) -> &Hyperplane;
 

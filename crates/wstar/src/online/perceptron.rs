@@ -105,7 +105,7 @@ impl Perceptron {
 impl Learner for Perceptron {
     fn see(&mut self, _id: u64, x: Row<'_>, y: f64, weight: f64) -> Seen {
         let score = self.hyperplane.score(x);
-        let wrong = self.rule.ties.is_mistake(score, y);
+        let wrong = self.errs(score, y);
         let change = if wrong {
             self.updates += 1;
             let step = self.rule.rate * self.rule.schedule.factor(self.updates) * weight * y;
@@ -115,6 +115,10 @@ impl Learner for Perceptron {
             Change::None
         };
         Seen { score, wrong, change }
+    }
+
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.rule.ties.is_mistake(score, y)
     }
 
     fn hyperplane(&self) -> &Hyperplane {

@@ -20,11 +20,22 @@ pub struct Pocket<'a> {
     discriminant: usize,
     discriminants: usize,
     best: Hyperplane,
-    best_error: f64,
+    best_errors: Errors,
     best_run: u64,
     run: u64,
     /// Whether the current hyperplane has been compared with the one in the pocket.
     checked: bool,
+    /// Whether the current hyperplane is the one in the pocket.
+    pocketed: bool,
+}
+
+/// The shares of the weight that a hyperplane predicts wrongly, and that it would still learn from: more,
+/// where it scores exactly 0. Compared in this order, so that of two faultless hyperplanes the one that
+/// separates is kept.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+struct Errors {
+    predicted: f64,
+    mistaken: f64,
 }
 
 impl<'a> Pocket<'a> {
@@ -43,10 +54,14 @@ impl<'a> Pocket<'a> {
             codes,
             discriminant,
             discriminants,
-            best_error: f64::INFINITY,
+            best_errors: Errors {
+                predicted: f64::INFINITY,
+                mistaken: f64::INFINITY,
+            },
             best_run: 0,
             run: 0,
             checked: false,
+            pocketed: false,
         };
         pocket.compare();
         pocket
@@ -59,7 +74,7 @@ impl<'a> Pocket<'a> {
 
     /// Its error on the whole set: the share of the weight that it classifies wrongly.
     pub fn best_error(&self) -> f64 {
-        self.best_error
+        self.best_errors.predicted
     }
 
     fn compare(&mut self) {
@@ -67,39 +82,49 @@ impl<'a> Pocket<'a> {
             return;
         }
         self.checked = true;
-        let error = self.error(self.perceptron.hyperplane());
-        if error < self.best_error {
-            self.best_error = error;
+        let errors = self.errors(self.perceptron.hyperplane());
+        if errors < self.best_errors {
+            self.best_errors = errors;
             self.best_run = self.run;
+            self.pocketed = true;
             self.best.clone_from(self.perceptron.hyperplane());
         }
     }
 
-    fn error(&self, hyperplane: &Hyperplane) -> f64 {
+    fn errors(&self, hyperplane: &Hyperplane) -> Errors {
         // Fixed blocks, summed in order: the same bits for any number of threads.
         const BLOCK: usize = 4096;
         let ties = self.perceptron.rule().ties;
-        let sums: Vec<(f64, f64)> = self
+        let sums: Vec<[f64; 3]> = self
             .codes
             .par_chunks(BLOCK)
             .enumerate()
             .map(|(block, codes)| {
-                let mut sums = (0.0, 0.0);
+                let mut sums = [0.0; 3];
                 for (i, &class) in (block * BLOCK..).zip(codes) {
-                    let positive = label(class, self.discriminant, self.discriminants) > 0.0;
+                    let y = label(class, self.discriminant, self.discriminants);
+                    let score = hyperplane.score(self.data.design.row(i));
+                    let counted = [
+                        ties.is_positive(score) != (y > 0.0),
+                        ties.is_mistake(score, y),
+                        true,
+                    ];
                     let weight = self.data.weight(i);
-                    sums.1 += weight;
-                    if ties.is_positive(hyperplane.score(self.data.design.row(i))) != positive {
-                        sums.0 += weight;
+                    for (sum, counts) in sums.iter_mut().zip(counted) {
+                        *sum += if counts { weight } else { 0.0 };
                     }
                 }
                 sums
             })
             .collect();
-        let (wrong, total) = sums
-            .iter()
-            .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        if total > 0.0 { wrong / total } else { 0.0 }
+        let [wrong, mistaken, total] = sums.iter().fold([0.0; 3], |[a, b, c], part| {
+            [a + part[0], b + part[1], c + part[2]]
+        });
+        let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };
+        Errors {
+            predicted: share(wrong),
+            mistaken: share(mistaken),
+        }
     }
 }
 
@@ -109,13 +134,22 @@ impl Learner for Pocket<'_> {
         if seen.change == Change::None {
             self.run += 1;
             if self.run > self.best_run {
-                self.compare();
+                if self.pocketed {
+                    self.best_run = self.run;
+                } else {
+                    self.compare();
+                }
             }
         } else {
             self.run = 0;
             self.checked = false;
+            self.pocketed = false;
         }
         seen
+    }
+
+    fn errs(&self, score: f64, y: f64) -> bool {
+        self.perceptron.errs(score, y)
     }
 
     fn hyperplane(&self) -> &Hyperplane {

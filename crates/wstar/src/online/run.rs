@@ -117,6 +117,7 @@ pub fn run<L: Learner>(
             }
             let discriminants = team.len();
             let mut wrong = false;
+            let mut all_looked = true;
             for (k, learner) in team.iter_mut().enumerate() {
                 let y = label(example.class, k, discriminants);
                 let seen = learner.see(example.id, example.row, y, example.weight);
@@ -139,6 +140,15 @@ pub fn run<L: Learner>(
                         ended_by = Some(Status::Stopped);
                     }
                 }
+                let most = plan.budget.max_updates;
+                if most.is_some_and(|most| run.updates.iter().sum::<u64>() >= most) {
+                    ended_by = ended_by.or(Some(Status::IterationLimit));
+                    all_looked = k + 1 == discriminants;
+                    break;
+                }
+            }
+            if !all_looked {
+                return Ok(ControlFlow::Break(()));
             }
             run.seen += 1;
             if discriminants > 1 {
@@ -151,13 +161,6 @@ pub fn run<L: Learner>(
                 }
                 ended_by = ended_by.or(spending.used_up(0));
             }
-            ended_by = ended_by.or_else(|| {
-                let used = plan
-                    .budget
-                    .max_updates
-                    .is_some_and(|most| run.updates.iter().sum::<u64>() >= most);
-                used.then_some(Status::IterationLimit)
-            });
             Ok(match ended_by {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),

@@ -7,7 +7,7 @@ use crate::online::{Change, Learner, Passes, Plan, Run, label};
 use crate::watch::{Spending, Status, Step, Watch};
 
 /// Runs each learner of a team by the worst-classified rule, one after the other.
-pub fn run_worst<L: Learner>(
+pub fn run_worst<L: Learner + Sync>(
     team: &mut [L],
     data: &Dataset,
     codes: &[u32],
@@ -22,6 +22,8 @@ pub fn run_worst<L: Learner>(
         Passes::Exactly(passes) => passes.ceil() as u64,
     };
     let discriminants = team.len();
+    let watched = watch.wants_steps();
+    let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
     let mut steps = 0;
     for (k, learner) in team.iter_mut().enumerate() {
         let mut status = Status::IterationLimit;
@@ -32,7 +34,7 @@ pub fn run_worst<L: Learner>(
             };
             steps += 1;
             run.passes += 1;
-            run.seen += codes.len() as u64;
+            run.seen += rows;
             let y = label(codes[i], k, discriminants);
             let seen = learner.see(i as u64, data.design.row(i), y, data.weight(i));
             learner.end_pass();
@@ -45,14 +47,14 @@ pub fn run_worst<L: Learner>(
                 mistake: seen.change != Change::None,
                 hyperplane: learner.hyperplane(),
             };
-            let stop = watch.step(&step);
+            let stopped = watched && watch.step(&step).is_break();
             if seen.change == Change::None {
                 status = Status::Converged;
                 break;
             }
             run.updates[k] += 1;
             run.mistakes += u64::from(seen.wrong);
-            let ended_by = (stop.is_break() || watch.progress(&run.progress(learner.interval())).is_break())
+            let ended_by = (stopped || watch.progress(&run.progress(learner.interval())).is_break())
                 .then_some(Status::Stopped)
                 .or(spending.used_up(run.updates.iter().sum()));
             if let Some(ended_by) = ended_by {
@@ -63,15 +65,23 @@ pub fn run_worst<L: Learner>(
         if status != Status::Converged {
             run.status = status;
         }
-        if matches!(status, Status::Stopped | Status::TimeLimit) {
+        // The passes are counted for each learner anew; time and updates are shared.
+        let over = (status == Status::Stopped)
+            .then_some(status)
+            .or_else(|| spending.used_up(run.updates.iter().sum()));
+        if let Some(over) = over
+            && k + 1 < discriminants
+        {
+            run.status = over;
             break;
         }
     }
     run
 }
 
-/// The row with the least `y·score`, the first one on ties; `None` if no row counts.
-fn worst<L: Learner>(
+/// The row with the least `y·score`; on ties the first one that is a mistake, else the first one. `None`
+/// if no row counts.
+fn worst<L: Learner + Sync>(
     learner: &L,
     data: &Dataset,
     codes: &[u32],
@@ -84,9 +94,10 @@ fn worst<L: Learner>(
         .filter(|&i| data.weight(i) > 0.0)
         .map(|i| {
             let y = label(codes[i], discriminant, discriminants);
+            let score = hyperplane.score(data.design.row(i));
             // Adding 0 turns −0 into 0, so that ties are ties.
-            (y * hyperplane.score(data.design.row(i)) + 0.0, i)
+            (y * score + 0.0, !learner.errs(score, y), i)
         })
-        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
-        .map(|(_, i)| i)
+        .min_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))))
+        .map(|(.., i)| i)
 }
