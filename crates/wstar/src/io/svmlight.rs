@@ -544,3 +544,247 @@ fn repeat_fault(text: &[u8], label_at: usize, index: u64) -> Fault {
     }
     Fault::parse(at, format!("index {index} stands twice in its row"))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_text(text: impl AsRef<[u8]>) -> Matrix {
+        read(text.as_ref(), &Place::start("f"), None).unwrap()
+    }
+
+    fn fails(text: impl AsRef<[u8]>) -> String {
+        let text = text.as_ref();
+        let whole = read(text, &Place::start("f"), None).unwrap_err().to_string();
+        for part_bytes in [1, 5, 17] {
+            let parts = read_parts(text, &Place::start("f"), None, part_bytes).unwrap_err();
+            assert_eq!(parts.to_string(), whole, "in parts of {part_bytes}");
+        }
+        whole
+    }
+
+    fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
+        let features = matrix.design.features();
+        matrix.design.iter().map(|row| row.to_dense(features)).collect()
+    }
+
+    #[test]
+    fn every_form_of_a_row() {
+        let text = "\u{FEFF}# made by hand\n+1 1:0.5 3:2 # tail 9:9\n\n-1.5e0\t2:-1\r\n   \n0 qid:7 1:1 \n2\n3 3:1#end\n4 2:8";
+        let matrix = read_text(text);
+        assert_eq!(
+            matrix.labels.as_deref(),
+            Some(&[1.0, -1.5, 0.0, 2.0, 3.0, 4.0][..])
+        );
+        assert_eq!(
+            rows(&matrix),
+            [
+                [0.5, 0.0, 2.0],
+                [0.0, -1.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.0, 0.0, 0.0],
+                [0.0, 0.0, 1.0],
+                [0.0, 8.0, 0.0]
+            ]
+        );
+        assert_eq!(matrix.origin, Origin::Indexed { base: 1 });
+        assert!(matches!(matrix.design, Design::Sparse32(_)));
+        assert_eq!(read_text("# nothing\n\n").design.rows(), 0);
+    }
+
+    #[test]
+    fn the_base_is_found_or_obeyed() {
+        let matrix = read_text("1 1:5\n1 0:0.1 2:3\n");
+        assert_eq!(matrix.origin, Origin::Indexed { base: 0 });
+        assert_eq!(rows(&matrix), [[0.0, 5.0, 0.0], [0.1, 0.0, 3.0]]);
+        let zero = read(b"1 1:5\n", &Place::start("f"), Some(0)).unwrap();
+        assert_eq!(rows(&zero), [[0.0, 5.0]]);
+        let error = read(b"1 1:5\n1 2:3 0:4\n", &Place::start("f"), Some(1)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "f:2:7: \"0:4\" has index 0 in a file whose indices start at 1"
+        );
+    }
+
+    #[test]
+    fn rows_are_sorted_and_zeros_left_out() {
+        let matrix = read_text("1 5:5 2:2 4:0 1:1\n");
+        assert_eq!(rows(&matrix), [[1.0, 2.0, 0.0, 0.0, 5.0]]);
+        assert_eq!(matrix.design.stored(), 3);
+        let matrix = read_text("1 1:1 9:0\n1 2:3\n");
+        assert_eq!((matrix.design.features(), matrix.design.stored()), (9, 2));
+    }
+
+    #[test]
+    fn storage_is_wide_only_when_it_must() {
+        assert!(matches!(
+            read_text("1 1:0.5\n1 2:3e9\n").design,
+            Design::Sparse32(_)
+        ));
+        assert!(matches!(
+            read_text("1 1:0.5\n1 2:0.1\n").design,
+            Design::Sparse64(_)
+        ));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_line_and_column() {
+        for (text, expected) in [
+            ("1 1:1\n1 2:1 2:3\n", "f:2:7: index 2 stands twice in its row"),
+            (
+                "1 1:1\n1 5:1 2:0 5:0\n",
+                "f:2:11: index 5 stands twice in its row",
+            ),
+            (
+                "1 1:1\nspam 1:1\n",
+                "f:2:1: the label \"spam\" is not a number (labels in svmlight files are numbers; use --format if this is another format)",
+            ),
+            (
+                "1,3 1:1\n",
+                "f:1:1: \"1,3\" is not one label (rows with several labels are not supported)",
+            ),
+            (
+                " 1:1 2:2\n",
+                "f:1:2: \"1:1\" stands where the label of the row should stand (each line starts with a label; put 0 where there is none)",
+            ),
+            ("nan 1:1\n", "f:1:1: the label \"nan\" is not a finite number"),
+            ("1e999 1:1\n", "f:1:1: the label \"1e999\" is not a finite number"),
+            (
+                "1 1:1 7\n",
+                "f:1:7: \"7\" has no \":\" (after the label, index:value is expected)",
+            ),
+            ("1 x:1\n", "f:1:3: the index of \"x:1\" is not a whole number"),
+            ("1 -1:1\n", "f:1:3: the index of \"-1:1\" is not a whole number"),
+            (
+                "1 qid:x 1:1\n",
+                "f:1:3: the index of \"qid:x\" is not a whole number",
+            ),
+            ("1 1:\n", "f:1:5: \"1:\" has no value"),
+            ("1 1: 2:1\n", "f:1:5: \"1:\" has no value"),
+            ("1 1:x\n", "f:1:5: the value of \"1:x\" is not a number"),
+            ("1 1:1:2\n", "f:1:5: the value of \"1:1:2\" is not a number"),
+            (
+                "1 1:inf\n",
+                "f:1:5: the value of \"1:inf\" is not a finite number",
+            ),
+            (
+                "1 1:NaN\n",
+                "f:1:5: the value of \"1:NaN\" is not a finite number",
+            ),
+            (
+                "1 1:-1e999\n",
+                "f:1:5: the value of \"1:-1e999\" is not a finite number",
+            ),
+            (
+                "1 4294967295:1\n",
+                "f:1:3: the index of \"4294967295:1\" is too large (the largest is 4294967294)",
+            ),
+            (
+                "1 99999999999999999999999:1\n",
+                "f:1:3: the index of \"99999999999999999999999:1\" is too large (the largest is 4294967294)",
+            ),
+            (
+                "1 1:1\0\n",
+                "f:1:5: \"1:1\\0\" holds a NUL byte (is this an svmlight file?)",
+            ),
+            (
+                "ü# ü\n",
+                "f:1:1: the label \"ü\" is not a number (labels in svmlight files are numbers; use --format if this is another format)",
+            ),
+            ("1 ü:1 1:x\n", "f:1:3: the index of \"ü:1\" is not a whole number"),
+        ] {
+            assert_eq!(fails(text), expected, "{text:?}");
+        }
+        assert_eq!(read_text("1 4294967294:1\n").design.features(), 4_294_967_294);
+    }
+
+    #[test]
+    fn of_several_faults_the_first_is_told() {
+        let mut text = "1 1:0.5 3:0.1\n".repeat(1000);
+        text.insert_str(14 * 700, "1 1:bad\n");
+        text.insert_str(14 * 300, "1 1:worse\n");
+        text.push_str("1 0:1\n");
+        assert_eq!(fails(&text), "f:301:5: the value of \"1:worse\" is not a number");
+    }
+
+    #[test]
+    fn a_line_of_ten_megabytes() {
+        let mut text = String::from("1");
+        let mut entries = 0;
+        while text.len() < 10 << 20 {
+            entries += 1;
+            text.push_str(&format!(" {}:1.5", 5_000_000 - entries));
+        }
+        let matrix = read_text(&text);
+        assert_eq!(matrix.design.stored(), entries);
+        assert!(fails(&format!("1 1:1\n{}", "x".repeat(10 << 20))).starts_with("f:2:1: the label \"xxx"));
+        let nested = format!("{text} 7:oops");
+        let error = read(nested.as_bytes(), &Place::start("f"), None).unwrap_err();
+        assert_eq!(error.position().unwrap().column, text.len() as u64 + 4);
+    }
+
+    /// Rows as the format can hold them: a label, and entries of increasing columns that are not 0.
+    fn any_rows() -> impl Strategy<Value = Vec<(f64, Vec<(u32, f64)>)>> {
+        let value = prop_oneof![
+            (-1000i32..1000).prop_map(f64::from),
+            any::<f64>().prop_filter("finite", |v| v.is_finite()),
+            (-100_000i32..100_000).prop_map(|v| f64::from(v) / 1e4),
+        ];
+        let entries = prop::collection::btree_map(0u32..50, value.clone(), 0..8);
+        let entries = entries.prop_map(|row| row.into_iter().filter(|(_, v)| *v != 0.0).collect());
+        prop::collection::vec((value, entries), 0..30)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            rows in any_rows(),
+            base in 0u32..2,
+            part_bytes in 1usize..200,
+            threads in 1usize..4,
+            shuffle in any::<bool>(),
+        ) {
+            let mut text = String::new();
+            for (i, (label, entries)) in rows.iter().enumerate() {
+                text.push_str(&label.to_string());
+                let mut entries = entries.clone();
+                if shuffle {
+                    entries.reverse();
+                }
+                for (column, value) in entries {
+                    text.push_str(&format!(" {}:{value:e}", column + base));
+                }
+                text.push_str(["\n", "\r\n", " # comment 1:1\n", "\n\n"][i % 4]);
+            }
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let matrix = pool
+                .install(|| read_parts(text.as_bytes(), &Place::start("f"), Some(base), part_bytes))
+                .unwrap();
+            let labels: Vec<f64> = rows.iter().map(|(label, _)| *label).collect();
+            prop_assert_eq!(matrix.labels.as_ref().unwrap(), &labels);
+            prop_assert_eq!(matrix.design.rows(), rows.len());
+            for (row, (_, entries)) in matrix.design.iter().zip(&rows) {
+                let mut found = Vec::new();
+                row.for_each(|j, value| found.push((j as u32, value)));
+                prop_assert_eq!(&found, entries);
+            }
+            let exact = rows.iter().flat_map(|(_, row)| row).all(|(_, v)| f64::from(*v as f32) == *v);
+            prop_assert_eq!(exact, matches!(matrix.design, Design::Sparse32(_)));
+            let whole = read(text.as_bytes(), &Place::start("f"), Some(base)).unwrap();
+            prop_assert_eq!(whole.design, matrix.design);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(text in "[0-9:. a#+eE\n\r\u{0}-]{0,80}", part_bytes in 1usize..30) {
+            let whole = read(text.as_bytes(), &Place::start("f"), None);
+            let parts = read_parts(text.as_bytes(), &Place::start("f"), None, part_bytes);
+            match (whole, parts) {
+                (Ok(a), Ok(b)) => prop_assert_eq!(a.design, b.design),
+                (Err(a), Err(b)) => prop_assert_eq!(a.to_string(), b.to_string()),
+                (a, b) => prop_assert!(false, "{:?} but in parts {:?}", a, b),
+            }
+        }
+    }
+}
