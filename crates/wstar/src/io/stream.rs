@@ -205,7 +205,7 @@ impl Chunks {
             State::Whole => Ok(Raw::Matrix(idx::read(
                 text,
                 &self.name,
-                self.options.labels.as_ref(),
+                self.options.labels.as_deref(),
             )?)),
             State::Table(layout) => {
                 csv::read_on(text, layout, self.at_start, &place, part_bytes).map(Raw::Table)
@@ -268,20 +268,22 @@ mod tests {
         all(&mut Chunks::open(source, &ReadOptions::default(), chunk_bytes)?)
     }
 
-    fn matrices(raws: &[Raw]) -> Vec<&Matrix> {
-        let matrix = |raw| match raw {
-            &Raw::Matrix(ref matrix) => matrix,
+    fn matrix(raw: &Raw) -> &Matrix {
+        match raw {
+            Raw::Matrix(matrix) => matrix,
             Raw::Table(_) => panic!("not a matrix"),
-        };
+        }
+    }
+
+    fn matrices(raws: &[Raw]) -> Vec<&Matrix> {
         raws.iter().map(matrix).collect()
     }
 
-    fn tables(raws: &[Raw]) -> Vec<&Table> {
-        let table = |raw| match raw {
-            &Raw::Table(ref table) => table,
+    fn table(raw: &Raw) -> &Table {
+        match raw {
+            Raw::Table(table) => table,
             Raw::Matrix(_) => panic!("not a table"),
-        };
-        raws.iter().map(table).collect()
+        }
     }
 
     fn svmlight_text(rows: usize) -> String {
@@ -343,7 +345,7 @@ mod tests {
         let mut chunks = Chunks::open(&source, &options, 1000).unwrap();
         for _ in 0..2 {
             let raws = all(&mut chunks).unwrap();
-            let parts = tables(&raws);
+            let parts: Vec<&Table> = raws.iter().map(table).collect();
             assert!(parts.len() > 10);
             assert_eq!(parts.iter().map(|part| part.rows).sum::<usize>(), 9000);
             let texts = parts
@@ -403,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_row_may_be_long_but_not_endless() {
-        let long = format!("1 1:1\n2{}\n3 1:1\n", " 5:1".repeat(1) + &" ".repeat(1 << 20));
+        let long = format!("1 1:1\n2{}\n3 1:1\n", " 5:1".to_owned() + &" ".repeat(1 << 20));
         let (_folder, source) = file("data.svm", long.as_bytes());
         let raws = chunked(&source, 1000).unwrap();
         assert_eq!(

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::data::{Csr, Design, Matrix, Origin};
 use crate::error::{Result, shown};
 use crate::io::number;
-use crate::io::place::{Fault, Place, lines, without_mark};
+use crate::io::place::{Fault, Place, without_mark};
 use crate::io::split;
 
 /// The largest index a file may hold: the number of features must fit in 32 bits too.
@@ -34,7 +34,7 @@ pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_byt
     let counts: Vec<Count> = parts
         .par_iter()
         .map(|part| Count {
-            rows: lines(&text[part.clone()]) as usize + 1,
+            rows: split::rows(&text[part.clone()]),
             entries: memchr_iter(b':', &text[part.clone()]).count(),
         })
         .collect();
@@ -312,15 +312,8 @@ impl<T: Store> Part<'_, T> {
             loop {
                 at = skip_blanks(text, at);
                 let token = at;
-                let mut index: u64 = 0;
-                while let Some(digit) = text
-                    .get(at)
-                    .map(|byte| byte.wrapping_sub(b'0'))
-                    .filter(|&d| d < 10)
-                {
-                    index = index.wrapping_mul(10).wrapping_add(digit.into());
-                    at += 1;
-                }
+                let (index, digits) = number::more_digits(text, at, 0);
+                at += digits;
                 if at == token || text.get(at) != Some(&b':') {
                     match text.get(token) {
                         None => break,
@@ -338,7 +331,7 @@ impl<T: Store> Part<'_, T> {
                         }
                     }
                 }
-                if index > LARGEST_INDEX || at - token > 19 {
+                if index > LARGEST_INDEX || digits > 19 {
                     return Err(range_fault(text, token));
                 }
                 let Some(column) = (index as u32).checked_sub(self.plan.base) else {
@@ -719,7 +712,7 @@ mod tests {
         }
         let matrix = read_text(&text);
         assert_eq!(matrix.design.stored(), entries);
-        assert!(fails(&format!("1 1:1\n{}", "x".repeat(10 << 20))).starts_with("f:2:1: the label \"xxx"));
+        assert!(fails(format!("1 1:1\n{}", "x".repeat(10 << 20))).starts_with("f:2:1: the label \"xxx"));
         let nested = format!("{text} 7:oops");
         let error = read(nested.as_bytes(), &Place::start("f"), None).unwrap_err();
         assert_eq!(error.position().unwrap().column, text.len() as u64 + 4);

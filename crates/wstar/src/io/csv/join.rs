@@ -389,7 +389,9 @@ impl ParsedColumn<'_> {
 
 /// The different values of all parts, sorted.
 fn distinct<'a>(levels: impl Iterator<Item = &'a Levels<'a>>) -> Vec<&'a [u8]> {
-    let mut all: Vec<&[u8]> = levels.flat_map(|levels| levels.iter().map(|(value, _)| value)).collect();
+    let mut all: Vec<&[u8]> = levels
+        .flat_map(|levels| levels.iter().map(|(value, _)| value))
+        .collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -19,7 +19,7 @@ pub(crate) use layout::Layout;
 
 use crate::data::Table;
 use crate::error::{Error, Result};
-use crate::io::place::{Fault, Place, lines, without_mark};
+use crate::io::place::{Fault, Place, without_mark};
 use crate::io::{Format, ReadOptions, split};
 use join::{Parsed, Part};
 
@@ -74,7 +74,7 @@ pub(crate) fn read_on(
 
 /// What a first pass over the text tells.
 struct Survey {
-    /// Parts that end with lines, and how many line ends each has.
+    /// Parts that end with lines, and how many rows each may have.
     parts: Vec<(Range<usize>, usize)>,
     /// Whether there is any quote.
     quotes: bool,
@@ -89,7 +89,7 @@ impl Survey {
             .map(|range| {
                 let part = &text[range.clone()];
                 check_text(part).map_err(|fault| fault.shifted(range.start))?;
-                Ok((lines(part) as usize, memchr(b'"', part).is_some()))
+                Ok((split::rows(part), memchr(b'"', part).is_some()))
             })
             .collect();
         let mut survey = Survey {
@@ -97,8 +97,8 @@ impl Survey {
             quotes: false,
         };
         for (range, surveyed) in ranges.into_iter().zip(surveyed) {
-            let (lines, quotes) = surveyed?;
-            survey.parts.push((range, lines));
+            let (rows, quotes) = surveyed?;
+            survey.parts.push((range, rows));
             survey.quotes |= quotes;
         }
         Ok(survey)
@@ -131,7 +131,7 @@ fn parse(
     let parts: Vec<Part> = if layout.dialect.quotes_span && survey.quotes {
         let ranges = layout.dialect.at_row_ends(body, part_bytes).map_err(locate)?;
         let part = |range: Range<usize>| Part {
-            room: lines(&body[range.clone()]) as usize + 1,
+            room: split::rows(&body[range.clone()]),
             range,
         };
         ranges.into_par_iter().map(part).collect()
@@ -139,9 +139,9 @@ fn parse(
         // The header is cut off the parts that hold it; that these then have room for more rows than
         // they need does no harm.
         let cut = |at: usize| at.saturating_sub(start);
-        let parts = survey.parts.into_iter().map(|(range, lines)| Part {
+        let parts = survey.parts.into_iter().map(|(range, rows)| Part {
             range: cut(range.start)..cut(range.end),
-            room: lines + 1,
+            room: rows,
         });
         parts.filter(|part| !part.range.is_empty()).collect()
     };
