@@ -19,32 +19,30 @@ pub(crate) fn prefix<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
         b'+' => (false, 1),
         _ => (false, 0),
     };
-    let (mut mantissa, mut digits) = whole_part(text, start);
-    let mut at = start + digits;
+    let (mut mantissa, mut count) = digits(text, start, 0);
+    let mut at = start + count;
     let mut fraction = 0;
     if text.get(at) == Some(&POINT) {
         at += 1;
-        (mantissa, fraction) = more_digits(text, at, mantissa);
+        (mantissa, fraction) = digits(text, at, mantissa);
         at += fraction;
-        digits += fraction;
+        count += fraction;
     }
-    if digits == 0 {
+    if count == 0 {
         return None;
     }
     let exponent = matches!(text.get(at), Some(b'e' | b'E'));
-    if digits > 19 || mantissa > 1 << 53 || fraction >= POWERS.len() || exponent {
+    if count > 19 || mantissa > 1 << 53 || fraction >= POWERS.len() || exponent {
         return general::<POINT>(text);
     }
     let size = mantissa as f64 / POWERS[fraction];
     Some((if negative { -size } else { size }, at))
 }
 
-/// The digits at `at` as an integer, with their number; beyond 19 digits the integer means nothing.
-///
-/// One by one: in front of the point there are few, and most often as many as in the cell before.
+/// The digits at `start`, put behind those of `value`, with their number; beyond 19 digits in all the
+/// integer means nothing.
 #[inline(always)]
-fn whole_part(text: &[u8], start: usize) -> (u64, usize) {
-    let mut value: u64 = 0;
+pub(crate) fn digits(text: &[u8], start: usize, mut value: u64) -> (u64, usize) {
     let mut at = start;
     while let Some(digit) = text
         .get(at)
@@ -55,55 +53,6 @@ fn whole_part(text: &[u8], start: usize) -> (u64, usize) {
         at += 1;
     }
     (value, at - start)
-}
-
-/// The digits at `at`, put behind those of `value`, with their number; beyond 19 digits in all the
-/// integer means nothing. Eight at a time, without a branch on how many there are.
-#[inline(always)]
-pub(crate) fn more_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
-    let start = at;
-    while let Some(eight) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let (digits, count) = leading_digits(u64::from_le_bytes(*eight));
-        value = value.wrapping_mul(TENS[count]).wrapping_add(digits);
-        at += count;
-        if count < 8 {
-            return (value, at - start);
-        }
-    }
-    let (tail, count) = whole_part(text, at);
-    let shift = TENS.get(count).copied().unwrap_or_default();
-    (value.wrapping_mul(shift).wrapping_add(tail), at + count - start)
-}
-
-const TENS: [u64; 9] = [
-    1,
-    10,
-    100,
-    1000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-];
-
-/// The value and the number of the digits with which eight bytes of text start.
-///
-/// All bytes at once: see D. Lemire, *Number parsing at a gigabyte per second*, 2021, section 5.
-#[inline(always)]
-fn leading_digits(eight: u64) -> (u64, usize) {
-    let digits = eight ^ 0x3030_3030_3030_3030;
-    // The highest bit of a byte is set where it is no digit. A carry can only spoil bytes after that.
-    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-    let count = (others.trailing_zeros() / 8) as usize;
-    // Zeros in front do not count, so the digits go to the end.
-    let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
-    let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
-    (
-        (fours.wrapping_mul(10_000).wrapping_add(fours >> 32)) & 0xFFFF_FFFF,
-        count,
-    )
 }
 
 /// All of `text` as a number.
@@ -187,13 +136,6 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
-
-        #[test]
-        fn digits_eight_at_a_time(text in "[0-9]{0,18}([^0-9].{0,12})?", value in 0u64..10) {
-            let count = text.bytes().take_while(u8::is_ascii_digit).count();
-            let plain: u64 = format!("{value}{}", &text[..count]).parse().unwrap();
-            prop_assert_eq!(more_digits(text.as_bytes(), 0, value), (plain, count));
-        }
 
         #[test]
         fn decimals_are_rounded_as_std_rounds_them(text in "[+-]?[0-9]{0,21}(\\.[0-9]{0,24})?(e[+-]?[0-9]{1,3})?") {

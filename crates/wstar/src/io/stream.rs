@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memchr::memrchr;
 
-use crate::data::{Design, Origin, Raw};
+use crate::data::{Design, Raw};
 use crate::error::{Error, Result};
 use crate::io::csv::{self, Layout};
 use crate::io::place::{Place, lines, without_mark};
@@ -20,7 +20,8 @@ const FIRST_BYTES: usize = 64 << 10;
 /// A source read in chunks of whole rows.
 ///
 /// Format, header, kinds of columns and the base of indices are settled by the first chunk; what
-/// does not go with them later is an error. The levels of a category are those of its chunk.
+/// does not go with them later is an error. The levels of a category are those of its chunk. Numbers
+/// that once needed `f64` are stored in it from then on.
 ///
 /// ```
 /// use wstar::io::{Chunks, ReadOptions, Source};
@@ -54,13 +55,13 @@ pub struct Chunks {
 enum State {
     Unknown,
     Table(Layout),
-    Indexed { base: Option<u32>, features: usize },
+    Indexed { plan: svmlight::Plan, features: usize },
     Whole,
 }
 
 impl Chunks {
     /// A good size of chunks: large enough to keep all cores busy, small in memory.
-    pub const BYTES: usize = 4 << 20;
+    pub const BYTES: usize = 1 << 20;
 
     /// Opens a source; chunks are of about `chunk_bytes` of text.
     pub fn open(source: &Source, options: &ReadOptions, chunk_bytes: usize) -> Result<Self> {
@@ -171,7 +172,7 @@ impl Chunks {
                 }
                 Format::Svmlight => {
                     self.state = State::Indexed {
-                        base: self.options.base,
+                        plan: svmlight::Plan::new(self.options.base),
                         features: 0,
                     };
                 }
@@ -216,12 +217,10 @@ impl Chunks {
                 self.state = State::Table(layout);
                 Ok(Raw::Table(table))
             }
-            State::Indexed { base, features } => {
-                let mut matrix = svmlight::read_parts(text, &place, *base, part_bytes)?;
-                if let Origin::Indexed { base: found } = matrix.origin
-                    && matrix.design.rows() > 0
-                {
-                    *base = Some(found);
+            State::Indexed { plan, features } => {
+                let mut matrix = svmlight::read_with(text, &place, plan, part_bytes)?;
+                if matrix.design.rows() > 0 {
+                    plan.settle();
                 }
                 matrix.design = match matrix.design {
                     Design::Sparse32(csr) => Design::Sparse32(csr.widened(*features)),
@@ -240,7 +239,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::data::{Cells, Matrix, Table};
+    use crate::data::{Cells, Matrix, Origin, Table};
     use crate::io::read;
 
     fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Source) {

@@ -29,7 +29,11 @@ pub(crate) fn read(text: &[u8], place: &Place, base: Option<u32>) -> Result<Matr
 
 /// Reads a text cut into parts of about `part_bytes`; the result does not depend on it.
 pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_bytes: usize) -> Result<Matrix> {
-    let text = without_mark(text);
+    read_with(without_mark(text), place, &mut Plan::new(base), part_bytes)
+}
+
+/// Reads a text as planned, and corrects the plan where it does not hold.
+pub(crate) fn read_with(text: &[u8], place: &Place, plan: &mut Plan, part_bytes: usize) -> Result<Matrix> {
     let parts = split::at_line_ends(text, part_bytes);
     let counts: Vec<Count> = parts
         .par_iter()
@@ -40,17 +44,12 @@ pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_byt
         .collect();
     let texts: Vec<&[u8]> = parts.iter().map(|part| &text[part.clone()]).collect();
 
-    let mut plan = Plan {
-        base: base.unwrap_or(1),
-        base_is_known: base.is_some(),
-        wide: false,
-    };
     // Each turn settles one question for good (the base, the width), so there are three at most.
     loop {
         let outcome = if plan.wide {
-            parse(&texts, &counts, plan).map(|(csr, labels)| (Design::Sparse64(csr), labels))
+            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse64(csr), labels))
         } else {
-            parse(&texts, &counts, plan).map(|(csr, labels)| (Design::Sparse32(csr), labels))
+            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse32(csr), labels))
         };
         match outcome {
             Ok((design, labels)) => {
@@ -84,10 +83,29 @@ struct Count {
 
 /// What a parse takes for granted.
 #[derive(Clone, Copy)]
-struct Plan {
+pub(crate) struct Plan {
+    /// The index of the first feature.
     base: u32,
+    /// Whether an index below it is an error.
     base_is_known: bool,
+    /// Whether values are stored in `f64`.
     wide: bool,
+}
+
+impl Plan {
+    /// The plan at the start of a file, with the base if it is known.
+    pub(crate) fn new(base: Option<u32>) -> Self {
+        Plan {
+            base: base.unwrap_or(1),
+            base_is_known: base.is_some(),
+            wide: false,
+        }
+    }
+
+    /// From here on the base does not change.
+    pub(crate) fn settle(&mut self) {
+        self.base_is_known = true;
+    }
 }
 
 /// A value that `f32` does not hold was met.
@@ -312,7 +330,7 @@ impl<T: Store> Part<'_, T> {
             loop {
                 at = skip_blanks(text, at);
                 let token = at;
-                let (index, digits) = number::more_digits(text, at, 0);
+                let (index, digits) = number::digits(text, at, 0);
                 at += digits;
                 if at == token || text.get(at) != Some(&b':') {
                     match text.get(token) {
