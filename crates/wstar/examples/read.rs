@@ -1,16 +1,21 @@
-//! How fast a file is read, and in how much memory: `cargo run --release -p wstar --example read -- FILE [TIMES]`.
+//! How fast a file is read, and in how much memory:
+//! `cargo run --release -p wstar --example read -- FILE [TIMES|stream]`.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
 use wstar::Result;
 use wstar::data::{Cells, Design, Numbers, Raw};
-use wstar::io::{ReadOptions, Source, read};
+use wstar::io::{Chunks, ReadOptions, Source, read};
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let source = Source::parse(&arguments.next().unwrap_or_else(|| "@iris".into()))?;
-    let times: usize = arguments.next().and_then(|times| times.parse().ok()).unwrap_or(1);
+    let how = arguments.next();
+    if how.as_deref() == Some("stream") {
+        return stream(&source);
+    }
+    let times: usize = how.and_then(|times| times.parse().ok()).unwrap_or(1);
     for _ in 0..times {
         let start = Instant::now();
         let raw = read(&source, &ReadOptions::default())?;
@@ -23,6 +28,21 @@ fn main() -> Result<()> {
             peak()
         );
     }
+    Ok(())
+}
+
+fn stream(source: &Source) -> Result<()> {
+    let start = Instant::now();
+    let mut chunks = Chunks::open(source, &ReadOptions::default(), Chunks::BYTES)?;
+    let mut rows = 0;
+    while let Some(raw) = chunks.next()? {
+        rows += match raw {
+            Raw::Table(table) => table.rows,
+            Raw::Matrix(matrix) => matrix.design.rows(),
+        };
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{rows} rows in {seconds:.3} s, peak resident {} MB", peak());
     Ok(())
 }
 

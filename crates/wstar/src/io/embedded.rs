@@ -92,3 +92,74 @@ pub static EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!("../../data/spam.tsv.gz"),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Cells, Raw};
+    use crate::io::{ReadOptions, Source, read};
+
+    #[test]
+    fn every_set_is_what_it_says() {
+        for set in EMBEDDED {
+            let source = Source::parse(&format!("@{}", set.name)).unwrap();
+            let Raw::Table(table) = read(&source, &ReadOptions::default()).unwrap() else {
+                panic!("{} has named columns", set.name);
+            };
+            assert_eq!(
+                (table.rows, table.columns.len()),
+                (set.rows, set.columns),
+                "{}",
+                set.name
+            );
+            assert!(table.columns.iter().all(|column| column.first_missing.is_none()));
+            for column in &table.columns {
+                let is_text = matches!(column.cells, Cells::Texts(_));
+                assert_eq!(
+                    is_text,
+                    set.text.contains(&column.name.as_str()),
+                    "{}",
+                    column.name
+                );
+            }
+        }
+    }
+
+    /// The classes of the last column, with how many rows each has.
+    fn classes(name: &str) -> Vec<(String, usize)> {
+        let Raw::Table(table) = read(&Source::parse(name).unwrap(), &ReadOptions::default()).unwrap() else {
+            panic!("named columns");
+        };
+        let Cells::Categories { codes, levels } = &table.columns.last().unwrap().cells else {
+            panic!("a category");
+        };
+        let count = |k: usize| codes.iter().filter(|&&code| code as usize == k).count();
+        levels
+            .iter()
+            .enumerate()
+            .map(|(k, level)| (level.clone(), count(k)))
+            .collect()
+    }
+
+    #[test]
+    fn classes_have_their_published_counts() {
+        let named = |list: &[(&str, usize)]| -> Vec<_> {
+            list.iter()
+                .map(|&(name, count)| (name.to_owned(), count))
+                .collect()
+        };
+        assert_eq!(
+            classes("@iris"),
+            named(&[("setosa", 50), ("versicolor", 50), ("virginica", 50)])
+        );
+        assert_eq!(
+            classes("@wine"),
+            named(&[("class 1", 59), ("class 2", 71), ("class 3", 48)])
+        );
+        assert_eq!(
+            classes("@breast-cancer"),
+            named(&[("benign", 357), ("malignant", 212)])
+        );
+        assert_eq!(classes("@spam"), named(&[("ham", 4827), ("spam", 747)]));
+    }
+}

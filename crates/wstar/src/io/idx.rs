@@ -1,13 +1,13 @@
 //! IDX, the format in which MNIST is published: a big-endian header, then one byte a pixel.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::data::{Dense, Design, Matrix, Origin};
 use crate::error::{Error, Result};
 use crate::io::Source;
 
 /// Reads images, and their labels if a file of labels is given.
-pub(crate) fn read(bytes: &[u8], name: &str, labels: Option<&PathBuf>) -> Result<Matrix> {
+pub(crate) fn read(bytes: &[u8], name: &str, labels: Option<&Path>) -> Result<Matrix> {
     let (sizes, pixels) = header(bytes, name)?;
     let [images, shape @ ..] = sizes.as_slice() else {
         return Err(Error::parse("there are no images").in_file(name));
@@ -29,8 +29,8 @@ pub(crate) fn read(bytes: &[u8], name: &str, labels: Option<&PathBuf>) -> Result
     })
 }
 
-fn read_labels(path: &PathBuf, images: usize) -> Result<Vec<f64>> {
-    let source = Source::Path(path.clone());
+fn read_labels(path: &Path, images: usize) -> Result<Vec<f64>> {
+    let source = Source::Path(path.to_path_buf());
     let name = source.name();
     let bytes = source.open()?;
     let (sizes, labels) = header(&bytes, &name)?;

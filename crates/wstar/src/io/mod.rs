@@ -43,6 +43,6 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Raw> {
     Ok(match format {
         Format::Csv | Format::Tsv => Raw::Table(csv::read(&bytes, format, &options, &place)?),
         Format::Svmlight => Raw::Matrix(svmlight::read(&bytes, &place, options.base)?),
-        Format::Idx => Raw::Matrix(idx::read(&bytes, &name, options.labels.as_ref())?),
+        Format::Idx => Raw::Matrix(idx::read(&bytes, &name, options.labels.as_deref())?),
     })
 }

@@ -14,43 +14,45 @@ const POWERS: [f64; 23] = [
 /// Words (`inf`, `nan`) are no numbers. A number too large for `f64` is infinite.
 #[inline(always)]
 pub(crate) fn prefix<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
-    let digit = |at: usize| {
-        text.get(at)
-            .map(|byte| byte.wrapping_sub(b'0'))
-            .filter(|&d| d < 10)
-    };
     let (negative, start) = match text.first()? {
         b'-' => (true, 1),
         b'+' => (false, 1),
         _ => (false, 0),
     };
-    let mut at = start;
-    let mut mantissa: u64 = 0;
-    while let Some(d) = digit(at) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(d.into());
-        at += 1;
-    }
-    let mut digits = at - start;
+    let (mut mantissa, mut count) = digits(text, start, 0);
+    let mut at = start + count;
     let mut fraction = 0;
     if text.get(at) == Some(&POINT) {
         at += 1;
-        let first = at;
-        while let Some(d) = digit(at) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(d.into());
-            at += 1;
-        }
-        fraction = at - first;
-        digits += fraction;
+        (mantissa, fraction) = digits(text, at, mantissa);
+        at += fraction;
+        count += fraction;
     }
-    if digits == 0 {
+    if count == 0 {
         return None;
     }
     let exponent = matches!(text.get(at), Some(b'e' | b'E'));
-    if digits > 19 || mantissa > 1 << 53 || fraction >= POWERS.len() || exponent {
+    if count > 19 || mantissa > 1 << 53 || fraction >= POWERS.len() || exponent {
         return general::<POINT>(text);
     }
     let size = mantissa as f64 / POWERS[fraction];
     Some((if negative { -size } else { size }, at))
+}
+
+/// The digits at `start`, put behind those of `value`, with their number; beyond 19 digits in all the
+/// integer means nothing.
+#[inline(always)]
+pub(crate) fn digits(text: &[u8], start: usize, mut value: u64) -> (u64, usize) {
+    let mut at = start;
+    while let Some(digit) = text
+        .get(at)
+        .map(|byte| byte.wrapping_sub(b'0'))
+        .filter(|&digit| digit < 10)
+    {
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
+        at += 1;
+    }
+    (value, at - start)
 }
 
 /// All of `text` as a number.

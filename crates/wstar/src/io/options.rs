@@ -19,7 +19,8 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Header {
     /// Find out: a header has no numbers, no empty and no repeated names, and none of its names
-    /// stands again as a value in its own column.
+    /// stands again as a value in its own column. A first row of words above a column of numbers is
+    /// one all the same, and its empty or repeated names are errors.
     #[default]
     Auto,
     /// It does.

@@ -270,6 +270,7 @@ fn by_ending(path: &Path) -> Option<Format> {
 
 /// The format that the start of the content looks like.
 fn sniff(head: &[u8]) -> Option<Format> {
+    let head = &head[..head.len().min(64 << 10)];
     if let [0, 0, 8, 1..=4, ..] = head {
         return Some(Format::Idx);
     }

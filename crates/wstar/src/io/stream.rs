@@ -4,7 +4,7 @@ use std::io::Read;
 
 use memchr::memrchr;
 
-use crate::data::{Design, Origin, Raw};
+use crate::data::{Design, Raw};
 use crate::error::{Error, Result};
 use crate::io::csv::{self, Layout};
 use crate::io::place::{Place, lines, without_mark};
@@ -20,7 +20,8 @@ const FIRST_BYTES: usize = 64 << 10;
 /// A source read in chunks of whole rows.
 ///
 /// Format, header, kinds of columns and the base of indices are settled by the first chunk; what
-/// does not go with them later is an error. The levels of a category are those of its chunk.
+/// does not go with them later is an error. The levels of a category are those of its chunk. Numbers
+/// that once needed `f64` are stored in it from then on.
 ///
 /// ```
 /// use wstar::io::{Chunks, ReadOptions, Source};
@@ -54,13 +55,13 @@ pub struct Chunks {
 enum State {
     Unknown,
     Table(Layout),
-    Indexed { base: Option<u32>, features: usize },
+    Indexed { plan: svmlight::Plan, features: usize },
     Whole,
 }
 
 impl Chunks {
     /// A good size of chunks: large enough to keep all cores busy, small in memory.
-    pub const BYTES: usize = 4 << 20;
+    pub const BYTES: usize = 1 << 20;
 
     /// Opens a source; chunks are of about `chunk_bytes` of text.
     pub fn open(source: &Source, options: &ReadOptions, chunk_bytes: usize) -> Result<Self> {
@@ -176,7 +177,7 @@ impl Chunks {
                 }
                 Format::Svmlight => {
                     self.state = State::Indexed {
-                        base: self.options.base,
+                        plan: svmlight::Plan::new(self.options.base),
                         features: 0,
                     };
                 }
@@ -210,7 +211,7 @@ impl Chunks {
             State::Whole => Ok(Raw::Matrix(idx::read(
                 text,
                 &self.name,
-                self.options.labels.as_ref(),
+                self.options.labels.as_deref(),
             )?)),
             State::Table(layout) => {
                 csv::read_on(text, layout, self.at_start, &place, part_bytes).map(Raw::Table)
@@ -221,12 +222,10 @@ impl Chunks {
                 self.state = State::Table(layout);
                 Ok(Raw::Table(table))
             }
-            State::Indexed { base, features } => {
-                let mut matrix = svmlight::read_parts(text, &place, *base, part_bytes)?;
-                if let Origin::Indexed { base: found } = matrix.origin
-                    && matrix.design.rows() > 0
-                {
-                    *base = Some(found);
+            State::Indexed { plan, features } => {
+                let mut matrix = svmlight::read_with(text, &place, plan, part_bytes)?;
+                if matrix.design.rows() > 0 {
+                    plan.settle();
                 }
                 matrix.design = match matrix.design {
                     Design::Sparse32(csr) => Design::Sparse32(csr.widened(*features)),
@@ -237,5 +236,204 @@ impl Chunks {
                 Ok(Raw::Matrix(matrix))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::data::{Cells, Matrix, Origin, Table};
+    use crate::io::read;
+
+    fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Source) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        (folder, Source::Path(path))
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn all(chunks: &mut Chunks) -> Result<Vec<Raw>> {
+        let mut raws = Vec::new();
+        while let Some(raw) = chunks.next()? {
+            raws.push(raw);
+        }
+        Ok(raws)
+    }
+
+    fn chunked(source: &Source, chunk_bytes: usize) -> Result<Vec<Raw>> {
+        all(&mut Chunks::open(source, &ReadOptions::default(), chunk_bytes)?)
+    }
+
+    fn matrix(raw: &Raw) -> &Matrix {
+        match raw {
+            Raw::Matrix(matrix) => matrix,
+            Raw::Table(_) => panic!("not a matrix"),
+        }
+    }
+
+    fn matrices(raws: &[Raw]) -> Vec<&Matrix> {
+        raws.iter().map(matrix).collect()
+    }
+
+    fn table(raw: &Raw) -> &Table {
+        match raw {
+            Raw::Table(table) => table,
+            Raw::Matrix(_) => panic!("not a table"),
+        }
+    }
+
+    fn svmlight_text(rows: usize) -> String {
+        let row = |i: usize| format!("{} {}:0.{i} {}:1 # {i}\n", i % 3, 1 + i % 50, 60 + i % 1000);
+        (0..rows).map(row).collect()
+    }
+
+    fn entries(matrix: &Matrix) -> Vec<Vec<(usize, f64)>> {
+        let row = |row: crate::data::Row| {
+            let mut entries = Vec::new();
+            row.for_each(|j, value| entries.push((j, value)));
+            entries
+        };
+        matrix.design.iter().map(row).collect()
+    }
+
+    #[test]
+    fn chunks_joined_are_the_whole() {
+        let text = svmlight_text(20_000);
+        for bytes in [text.clone().into_bytes(), packed(text.as_bytes())] {
+            let (_folder, source) = file("data.svm", &bytes);
+            let Raw::Matrix(whole) = read(&source, &ReadOptions::default()).unwrap() else {
+                panic!("a matrix");
+            };
+            for chunk_bytes in [100, 10_000, 1 << 20] {
+                let mut chunks = Chunks::open(&source, &ReadOptions::default(), chunk_bytes).unwrap();
+                for _ in 0..2 {
+                    let raws = all(&mut chunks).unwrap();
+                    let parts = matrices(&raws);
+                    assert_eq!(
+                        parts.iter().flat_map(|part| entries(part)).collect::<Vec<_>>(),
+                        entries(&whole)
+                    );
+                    let labels: Vec<f64> = parts
+                        .iter()
+                        .flat_map(|part| part.labels.clone().unwrap())
+                        .collect();
+                    assert_eq!(Some(labels), whole.labels);
+                    let features: Vec<usize> = parts.iter().map(|part| part.design.features()).collect();
+                    assert!(features.is_sorted());
+                    assert_eq!(features.last(), Some(&whole.design.features()));
+                    chunks.rewind().unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_keep_their_header_and_kinds() {
+        let mut text = String::from("\u{FEFF}n,c,q\r\n");
+        for i in 0..9000 {
+            text.push_str(&format!("{}.5,{},\"a, \"\"{i}\n\"\r\n", i % 7, ["x", "y"][i % 2]));
+        }
+        let (_folder, source) = file("data.csv", text.as_bytes());
+        let options = ReadOptions {
+            text: vec!["q".into()],
+            ..Default::default()
+        };
+        let mut chunks = Chunks::open(&source, &options, 1000).unwrap();
+        for _ in 0..2 {
+            let raws = all(&mut chunks).unwrap();
+            let parts: Vec<&Table> = raws.iter().map(table).collect();
+            assert!(parts.len() > 10);
+            assert_eq!(parts.iter().map(|part| part.rows).sum::<usize>(), 9000);
+            let texts = parts
+                .iter()
+                .flat_map(|part| match &part.column("q").unwrap().cells {
+                    Cells::Texts(texts) => texts.iter().map(str::to_owned).collect::<Vec<_>>(),
+                    _ => panic!("texts"),
+                });
+            let expected = (0..9000).map(|i| format!("a, \"{i}\n"));
+            assert!(texts.eq(expected));
+            chunks.rewind().unwrap();
+        }
+        text.push_str("7,x,end\nseven,x,end\n");
+        let (_folder, source) = file("data.csv", text.as_bytes());
+        let error = all(&mut Chunks::open(&source, &options, 1000).unwrap()).unwrap_err();
+        assert!(
+            error.to_string().ends_with(
+                "data.csv:18003:1: \"seven\" is not a number in column n (use --categorical n, or --drop n)"
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn faults_are_told_on_their_line() {
+        let text = svmlight_text(20_000);
+        let (_folder, source) = file("data.svm", format!("{text}1 7:x\n").as_bytes());
+        let error = chunked(&source, 1000).unwrap_err().to_string();
+        assert!(
+            error.ends_with("data.svm:20001:5: the value of \"7:x\" is not a number"),
+            "{error}"
+        );
+        let (_folder, source) = file("data.svm", format!("{text}1 0:1\n").as_bytes());
+        let error = chunked(&source, 1000).unwrap_err().to_string();
+        assert!(error.contains("data.svm:20001:3: \"0:1\" has index 0"), "{error}");
+        let (_folder, source) = file("data.svm", format!("1 0:1\n{text}").as_bytes());
+        let raws = chunked(&source, 1000).unwrap();
+        assert_eq!(matrices(&raws)[5].origin, Origin::Indexed { base: 0 });
+
+        let whole = packed(text.as_bytes());
+        let (_folder, source) = file("data.svm.gz", &whole[..whole.len() - 10]);
+        let error = chunked(&source, 1000).unwrap_err().to_string();
+        assert!(
+            error.ends_with("the gzipped data end too early: the file is cut short"),
+            "{error}"
+        );
+        for (name, text, expected) in [
+            ("e.csv", "", "the file is empty"),
+            ("h.csv", "a,b\n", "there are no rows"),
+            ("c.svm", "# nothing\n", "there are no rows"),
+        ] {
+            let (_folder, source) = file(name, text.as_bytes());
+            let error = chunked(&source, 1000).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_row_may_be_long_but_not_endless() {
+        let long = format!("1 1:1\n2{}\n3 1:1\n", " 5:1".to_owned() + &" ".repeat(1 << 20));
+        let (_folder, source) = file("data.svm", long.as_bytes());
+        let raws = chunked(&source, 1000).unwrap();
+        assert_eq!(
+            matrices(&raws)
+                .iter()
+                .map(|part| part.design.rows())
+                .sum::<usize>(),
+            3
+        );
+        let (_folder, source) = file(
+            "data.svm",
+            format!("1 1:1\n{}", " ".repeat(LONGEST_ROW + 1)).as_bytes(),
+        );
+        let error = chunked(&source, 1 << 20).unwrap_err().to_string();
+        assert!(
+            error.ends_with("data.svm:2: a row is longer than 64 MB"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn images_come_whole() {
+        let (_folder, source) = file("x.idx", &[0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 3, 4]);
+        let raws = chunked(&source, 1).unwrap();
+        assert_eq!(matrices(&raws)[0].design.rows(), 2);
     }
 }

@@ -84,28 +84,22 @@ impl Dialect {
         if text.get(stop) != Some(&self.delimiter) && end > at && text[end - 1] == b'\r' {
             end -= 1;
         }
-        if !self.quotes_span && end - at >= 2 && text[at] == b'"' && text[end - 1] == b'"' {
-            if let Some(doubled) = well_quoted(&text[at + 1..end - 1]) {
-                return Ok((
-                    Cell {
-                        start: at + 1,
-                        end: end - 1,
-                        quoted: true,
-                        doubled,
-                    },
-                    stop,
-                ));
-            }
-        }
-        Ok((
-            Cell {
+        let inside = || well_quoted(text[at..end].strip_prefix(b"\"")?.strip_suffix(b"\"")?);
+        let cell = match inside().filter(|_| !self.quotes_span) {
+            Some(doubled) => Cell {
+                start: at + 1,
+                end: end - 1,
+                quoted: true,
+                doubled,
+            },
+            None => Cell {
                 start: at,
                 end,
                 quoted: false,
                 doubled: false,
             },
-            stop,
-        ))
+        };
+        Ok((cell, stop))
     }
 
     fn quoted(&self, text: &[u8], at: usize) -> std::result::Result<(Cell, usize), Fault> {

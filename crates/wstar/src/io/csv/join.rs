@@ -389,12 +389,11 @@ impl ParsedColumn<'_> {
 
 /// The different values of all parts, sorted.
 fn distinct<'a>(levels: impl Iterator<Item = &'a Levels<'a>>) -> Vec<&'a [u8]> {
-    let mut all: Vec<&[u8]> = Vec::new();
-    for levels in levels {
-        all.extend(levels.iter().map(|(value, _)| value));
-        all.sort_unstable();
-        all.dedup();
-    }
+    let mut all: Vec<&[u8]> = levels
+        .flat_map(|levels| levels.iter().map(|(value, _)| value))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
     all
 }
 

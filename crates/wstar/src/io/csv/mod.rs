@@ -19,7 +19,7 @@ pub(crate) use layout::Layout;
 
 use crate::data::Table;
 use crate::error::{Error, Result};
-use crate::io::place::{Fault, Place, lines, without_mark};
+use crate::io::place::{Fault, Place, without_mark};
 use crate::io::{Format, ReadOptions, split};
 use join::{Parsed, Part};
 
@@ -74,7 +74,7 @@ pub(crate) fn read_on(
 
 /// What a first pass over the text tells.
 struct Survey {
-    /// Parts that end with lines, and how many line ends each has.
+    /// Parts that end with lines, and how many rows each may have.
     parts: Vec<(Range<usize>, usize)>,
     /// Whether there is any quote.
     quotes: bool,
@@ -89,7 +89,7 @@ impl Survey {
             .map(|range| {
                 let part = &text[range.clone()];
                 check_text(part).map_err(|fault| fault.shifted(range.start))?;
-                Ok((lines(part) as usize, memchr(b'"', part).is_some()))
+                Ok((split::rows(part), memchr(b'"', part).is_some()))
             })
             .collect();
         let mut survey = Survey {
@@ -97,8 +97,8 @@ impl Survey {
             quotes: false,
         };
         for (range, surveyed) in ranges.into_iter().zip(surveyed) {
-            let (lines, quotes) = surveyed?;
-            survey.parts.push((range, lines));
+            let (rows, quotes) = surveyed?;
+            survey.parts.push((range, rows));
             survey.quotes |= quotes;
         }
         Ok(survey)
@@ -131,7 +131,7 @@ fn parse(
     let parts: Vec<Part> = if layout.dialect.quotes_span && survey.quotes {
         let ranges = layout.dialect.at_row_ends(body, part_bytes).map_err(locate)?;
         let part = |range: Range<usize>| Part {
-            room: lines(&body[range.clone()]) as usize + 1,
+            room: split::rows(&body[range.clone()]),
             range,
         };
         ranges.into_par_iter().map(part).collect()
@@ -139,9 +139,9 @@ fn parse(
         // The header is cut off the parts that hold it; that these then have room for more rows than
         // they need does no harm.
         let cut = |at: usize| at.saturating_sub(start);
-        let parts = survey.parts.into_iter().map(|(range, lines)| Part {
+        let parts = survey.parts.into_iter().map(|(range, rows)| Part {
             range: cut(range.start)..cut(range.end),
-            room: lines + 1,
+            room: rows,
         });
         parts.filter(|part| !part.range.is_empty()).collect()
     };
@@ -156,4 +156,479 @@ fn parse(
         .check_levels(layout)
         .map_err(|error| error.in_file(place.name))?;
     Ok(parsed.join(text, layout, place))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::{Cells, Column, Numbers};
+    use crate::error::Position;
+    use crate::io::Header;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn csv_with(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Table> {
+        let text = text.as_ref();
+        let format = options.format.unwrap_or(Format::Csv);
+        let whole = read(text, format, options, &Place::start("f"));
+        for part_bytes in [1, 7, 40] {
+            let parts = read_parts(text, format, options, &Place::start("f"), part_bytes);
+            match (&whole, &parts) {
+                (Ok(whole), Ok(parts)) => assert_eq!(told(whole), told(parts), "in parts of {part_bytes}"),
+                (Err(whole), Err(parts)) => assert_eq!(whole.to_string(), parts.to_string()),
+                (whole, parts) => panic!("{whole:?} but in parts of {part_bytes} {parts:?}"),
+            }
+        }
+        whole
+    }
+
+    fn csv(text: impl AsRef<[u8]>) -> Table {
+        csv_with(text, &ReadOptions::default()).unwrap()
+    }
+
+    fn fails_with(text: impl AsRef<[u8]>, options: &ReadOptions) -> String {
+        csv_with(text, options).unwrap_err().to_string()
+    }
+
+    fn fails(text: impl AsRef<[u8]>) -> String {
+        fails_with(text, &ReadOptions::default())
+    }
+
+    /// A column in words, so that missing numbers compare too.
+    fn cells(column: &Column) -> Vec<String> {
+        match &column.cells {
+            Cells::Numbers(numbers) => numbers.iter().map(|value| value.to_string()).collect(),
+            Cells::Categories { codes, levels } => codes
+                .iter()
+                .map(|&code| {
+                    levels
+                        .get(code as usize)
+                        .map_or("missing".into(), |level| format!("={level}"))
+                })
+                .collect(),
+            Cells::Texts(texts) => texts.iter().map(|text| format!("{text:?}")).collect(),
+        }
+    }
+
+    fn told(table: &Table) -> String {
+        let column = |column: &Column| {
+            format!(
+                "{} {:?} {:?} {:?}",
+                column.name,
+                cells(column),
+                column.first_missing,
+                std::mem::discriminant(&column.cells)
+            )
+        };
+        format!(
+            "{} {:?}",
+            table.rows,
+            table.columns.iter().map(column).collect::<Vec<_>>()
+        )
+    }
+
+    fn column_names(table: &Table) -> Vec<&str> {
+        table.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    #[test]
+    fn quotes_line_ends_and_blank_lines() {
+        let table = csv(
+            "\u{FEFF}a,\"b \"\"x\"\"\",c\r\n1,\"p,\nq\",u\r\n\r\n 2 , r ,\"\"\"v\"\"\"\n\n\"3\",\" s\",w",
+        );
+        assert_eq!(column_names(&table), ["a", "b \"x\"", "c"]);
+        assert_eq!(cells(&table.columns[0]), ["1", "2", "3"]);
+        assert_eq!(cells(&table.columns[1]), ["=p,\nq", "=r", "= s"]);
+        assert_eq!(cells(&table.columns[2]), ["=u", "=\"v\"", "=w"]);
+    }
+
+    #[test]
+    fn quotes_inside_a_cell_are_letters() {
+        let table = csv("a,b\nx\"y,1\n5\" disk,2\n");
+        assert_eq!(cells(&table.columns[0]), ["=x\"y", "=5\" disk"]);
+    }
+
+    #[test]
+    fn the_separator_is_found_out() {
+        for delimiter in [",", ";", "|", "\t"] {
+            let table = csv(["a", "b\n1", "2\n3", "4\n"].join(delimiter));
+            assert_eq!(cells(&table.columns[1]), ["2", "4"], "{delimiter:?}");
+        }
+        let table = csv("when;what, how\n1;a, b\n2;c\n");
+        assert_eq!(column_names(&table), ["when", "what, how"]);
+        let table = csv("only\n1\n2\n");
+        assert_eq!(cells(&table.columns[0]), ["1", "2"]);
+        let options = ReadOptions {
+            delimiter: Some(b':'),
+            ..Default::default()
+        };
+        assert_eq!(csv_with("a:b\n1:2\n", &options).unwrap().columns.len(), 2);
+        for (delimiter, decimal_comma) in [(b'1', false), (b'"', false), (b'\n', false), (b',', true)] {
+            let options = ReadOptions {
+                delimiter: Some(delimiter),
+                decimal_comma,
+                ..Default::default()
+            };
+            csv_with("a,b\n1,2\n", &options).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn decimal_commas() {
+        let options = ReadOptions {
+            decimal_comma: true,
+            ..Default::default()
+        };
+        let table = csv_with("a;b\n1,5;-2,5e1\n,25;3\n", &options).unwrap();
+        assert_eq!(cells(&table.columns[0]), ["1.5", "0.25"]);
+        assert_eq!(cells(&table.columns[1]), ["-25", "3"]);
+    }
+
+    #[test]
+    fn a_header_is_told_from_data() {
+        assert_eq!(column_names(&csv("a,b\n1,2\n")), ["a", "b"]);
+        assert_eq!(column_names(&csv("1,b\n1,2\n")), ["x1", "x2"]);
+        assert_eq!(column_names(&csv("yes,red\nno,blue\nyes,red\n")), ["x1", "x2"]);
+        assert_eq!(
+            column_names(&csv("answer,colour\nno,blue\nyes,red\n")),
+            ["answer", "colour"]
+        );
+        assert_eq!(column_names(&csv("a,a\nb,c\n")), ["x1", "x2"]);
+        let with = |header| ReadOptions {
+            header,
+            ..Default::default()
+        };
+        assert_eq!(
+            column_names(&csv_with("1,2\n3,4\n", &with(Header::Present)).unwrap()),
+            ["1", "2"]
+        );
+        assert_eq!(csv_with("a,b\nc,d\n", &with(Header::Absent)).unwrap().rows, 2);
+    }
+
+    #[test]
+    fn missing_cells() {
+        let table = csv("a,b,c\n1,x,5\n,y,NA\nN/A,?,null\nnan,, NaN \n2,NULL,6\n");
+        assert_eq!(cells(&table.columns[0]), ["1", "NaN", "NaN", "NaN", "2"]);
+        assert_eq!(
+            cells(&table.columns[1]),
+            ["=x", "=y", "missing", "missing", "missing"]
+        );
+        assert_eq!(cells(&table.columns[2]), ["5", "NaN", "NaN", "NaN", "6"]);
+        let firsts: Vec<_> = table.columns.iter().map(|column| column.first_missing).collect();
+        let at = |line, column| Some(Position { line, column });
+        assert_eq!(firsts, [at(3, 1), at(4, 5), at(3, 4)]);
+        assert!(matches!(table.columns[0].cells, Cells::Numbers(Numbers::F32(_))));
+        let empty = csv("a,b\n1,\n2,\n");
+        assert_eq!(cells(&empty.columns[1]), ["NaN", "NaN"]);
+    }
+
+    #[test]
+    fn nine_in_ten_make_numbers() {
+        let numbers = |odd: usize, all: usize| {
+            let row = |i: usize| {
+                if i < all - odd {
+                    format!("{i}.5,0\n")
+                } else {
+                    format!("w{i},0\n")
+                }
+            };
+            format!("delay,b\n{}", (0..all).map(row).collect::<String>())
+        };
+        assert_eq!(
+            fails(numbers(1, 10)),
+            "f:11:1: \"w9\" is not a number in column delay (use --categorical delay, or --drop delay)"
+        );
+        assert!(matches!(
+            csv(numbers(2, 11)).columns[0].cells,
+            Cells::Categories { .. }
+        ));
+        // The first thousand rows mislead in both directions; the whole file decides.
+        assert!(fails(numbers(200, 2000)).starts_with("f:1802:1: \"w1800\" is not a number"));
+        let words_first = format!("a,b\n{}{}", "word,1\n".repeat(900), "7,1\n".repeat(9000));
+        assert!(fails(words_first).starts_with("f:2:1: \"word\" is not a number in column a"));
+        let numbers_first = format!("a,b\n{}{}", "7,1\n".repeat(1500), "word,1\n".repeat(500));
+        let Cells::Categories { levels, codes } = &csv(numbers_first).columns[0].cells else {
+            panic!("a category");
+        };
+        assert_eq!(levels, &["7", "word"]);
+        assert_eq!((codes[0], codes[1999]), (0, 1));
+    }
+
+    #[test]
+    fn numbers_are_wide_only_where_they_must() {
+        let mut text = String::from("a,b,c\n");
+        for i in 0..3000 {
+            text.push_str(&format!("{i},{},0.1\n", if i == 2500 { "0.3" } else { "0.5" }));
+        }
+        let table = csv(text);
+        let wide: Vec<bool> = table
+            .columns
+            .iter()
+            .map(|column| matches!(column.cells, Cells::Numbers(Numbers::F64(_))))
+            .collect();
+        assert_eq!(wide, [false, true, true]);
+        assert_eq!(cells(&table.columns[1])[2499..2502], ["0.5", "0.3", "0.5"]);
+        assert_eq!(cells(&table.columns[0])[2999], "2999");
+    }
+
+    #[test]
+    fn too_many_levels() {
+        let text: String = (0..1001).map(|i| format!("v{i},1\n")).collect();
+        let text = format!("name,b\n{text}");
+        assert_eq!(
+            fails(&text),
+            "f: column name is no number and has more than 1,000 different values (use --text name, or --drop name)"
+        );
+        let forced = ReadOptions {
+            categorical: names(&["name"]),
+            ..Default::default()
+        };
+        let Cells::Categories { levels, .. } = &csv_with(&text, &forced).unwrap().columns[0].cells else {
+            panic!("a category");
+        };
+        assert_eq!(levels.len(), 1001);
+        assert!(levels.is_sorted());
+    }
+
+    #[test]
+    fn what_the_user_says_overrules() {
+        let text = "n,c,t,d\n1,2,a b,x\n3,4,\"c \"\"d\"\"\",y\n";
+        let options = ReadOptions {
+            categorical: names(&["c"]),
+            text: names(&["t"]),
+            drop: names(&["d"]),
+            ..Default::default()
+        };
+        let table = csv_with(text, &options).unwrap();
+        assert_eq!(column_names(&table), ["n", "c", "t"]);
+        assert_eq!(cells(&table.columns[1]), ["=2", "=4"]);
+        assert_eq!(cells(&table.columns[2]), ["\"a b\"", "\"c \\\"d\\\"\""]);
+        let only = ReadOptions {
+            only: Some(names(&["d", "n", "absent"])),
+            text: names(&["gone"]),
+            ..Default::default()
+        };
+        assert_eq!(column_names(&csv_with(text, &only).unwrap()), ["n", "d"]);
+        let numeric = ReadOptions {
+            numeric: names(&["d"]),
+            ..Default::default()
+        };
+        assert_eq!(
+            fails_with(text, &numeric),
+            "f:2:9: \"x\" is not a number in column d (use --categorical d, or --drop d)"
+        );
+        let twice = ReadOptions {
+            numeric: names(&["c"]),
+            text: names(&["c"]),
+            ..Default::default()
+        };
+        assert_eq!(fails_with(text, &twice), "f: column \"c\" cannot be of two kinds");
+        for wrong in [
+            ReadOptions {
+                drop: names(&["balanse"]),
+                ..Default::default()
+            },
+            ReadOptions {
+                numeric: names(&["balanse"]),
+                ..Default::default()
+            },
+        ] {
+            assert_eq!(
+                fails_with("balance,b\n1,2\n", &wrong),
+                "f: there is no column \"balanse\" (did you mean balance?)"
+            );
+        }
+    }
+
+    #[test]
+    fn tabs_and_stray_quotes() {
+        let options = ReadOptions {
+            format: Some(Format::Tsv),
+            text: names(&["x2"]),
+            ..Default::default()
+        };
+        let table = csv_with(
+            "ham\t\"No\" she said\nspam\t5\" pipe\nham\t\"Hi \"\"you\"\"\"\nham\t\"open\nham\tend\"\n",
+            &options,
+        )
+        .unwrap();
+        assert_eq!(
+            cells(&table.columns[1]),
+            [
+                r#""\"No\" she said""#,
+                r#""5\" pipe""#,
+                r#""Hi \"you\"""#,
+                r#""\"open""#,
+                r#""end\"""#
+            ]
+        );
+        assert_eq!(
+            cells(&table.columns[0]),
+            ["=ham", "=spam", "=ham", "=ham", "=ham"]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_line_and_column() {
+        for (text, expected) in [
+            ("", "f: the file is empty"),
+            ("\n\r\n", "f: the file is empty"),
+            ("a,b\n", "f: there are no rows"),
+            ("a,b\n1,2\n3\n", "f:3:2: 1 cell in this row where the first has 2"),
+            (
+                "a,b\n1,2\n3,4,5\n",
+                "f:3:5: 3 cells in this row where the first has 2",
+            ),
+            (
+                "a,b\n1,2\n3,4,",
+                "f:3:5: 3 cells in this row where the first has 2",
+            ),
+            (
+                "a,b,a\n1,2,3\n",
+                "f:1:5: columns 1 and 3 are both called \"a\" (rename one of them)",
+            ),
+            (
+                "a,,b\n1,2,3\n",
+                "f:1:3: column 2 has no name (name it in the first line)",
+            ),
+            (
+                "a,b\n1,2\n3,inf\n",
+                "f:3:3: \"inf\" in column b is not a finite number (correct it, or use --drop b)",
+            ),
+            (
+                "a,b\n1,2\n3,-1e999\n",
+                "f:3:3: \"-1e999\" in column b is not a finite number (correct it, or use --drop b)",
+            ),
+            (
+                "a,b\nx,2\ny,3\0\n",
+                "f:3:4: a NUL byte (is this a text file in UTF-8?)",
+            ),
+            (
+                "a,b\nx,\"2\ny,3\n",
+                "f:2:3: this quote is never closed (a quote inside a quoted cell is written twice)",
+            ),
+            (
+                "a,b\n\"x\ny\",2\n\"z\"z,3\n",
+                "f:4:4: text follows the closing quote of a cell (a quote inside a quoted cell is written twice)",
+            ),
+        ] {
+            assert_eq!(fails(text), expected, "{text:?}");
+        }
+        assert_eq!(
+            fails(b"a,b\n\xC3\xBC,\xFF\n"),
+            "f:2:3: invalid UTF-8 (is this a text file in UTF-8?)"
+        );
+    }
+
+    #[test]
+    fn a_line_of_ten_megabytes() {
+        let text = format!("a,b\n1,{}\n", "x".repeat(10 << 20));
+        let table = read(
+            text.as_bytes(),
+            Format::Csv,
+            &ReadOptions::default(),
+            &Place::start("f"),
+        )
+        .unwrap();
+        assert_eq!(table.rows, 1);
+        let wide = format!("{}1\n", "1,".repeat(1 << 20));
+        let table = read(
+            wide.as_bytes(),
+            Format::Csv,
+            &ReadOptions::default(),
+            &Place::start("f"),
+        )
+        .unwrap();
+        assert_eq!(table.columns.len(), (1 << 20) + 1);
+    }
+
+    #[derive(Debug, Clone)]
+    enum Made {
+        Numbers(Vec<Option<f64>>),
+        Words(Vec<Option<String>>),
+    }
+
+    fn any_table() -> impl Strategy<Value = (usize, Vec<Made>)> {
+        let number = prop_oneof![
+            (-1000i32..1000).prop_map(f64::from),
+            any::<f64>().prop_filter("finite", |v| v.is_finite()),
+            (-100_000i32..100_000).prop_map(|v| f64::from(v) / 1e4),
+        ];
+        // Words that no reader could take for numbers, missing marks, or blanks around a word.
+        let word = "[a-c]([a-c,;|\" \nü]{0,5}[a-c\"])?z";
+        (1usize..40, 1usize..6).prop_flat_map(move |(rows, columns)| {
+            let column = prop_oneof![
+                prop::collection::vec(prop::option::weighted(0.9, number.clone()), rows)
+                    .prop_map(Made::Numbers),
+                prop::collection::vec(prop::option::weighted(0.9, word), rows).prop_map(Made::Words),
+            ];
+            (Just(rows), prop::collection::vec(column, columns))
+        })
+    }
+
+    fn written(cell: &str, delimiter: char, always: bool) -> String {
+        if always || cell.contains(['"', '\n', '\r', delimiter]) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.to_owned()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            (rows, columns) in any_table(),
+            delimiter in prop::sample::select(vec![',', ';', '|']),
+            always in any::<bool>(),
+            line_end in prop::sample::select(vec!["\n", "\r\n"]),
+            part_bytes in 1usize..200,
+            threads in 1usize..4,
+        ) {
+            let mut text = (0..columns.len()).map(|j| format!("name{j}")).collect::<Vec<_>>().join(&delimiter.to_string());
+            text.push_str(line_end);
+            for i in 0..rows {
+                let row: Vec<String> = columns.iter().map(|column| match column {
+                    Made::Numbers(values) => values[i].map_or("NA".into(), |v| written(&format!("{v:e}"), delimiter, always)),
+                    Made::Words(words) => words[i].as_ref().map_or("NA".into(), |word| written(word, delimiter, always)),
+                }).collect();
+                text.push_str(&row.join(&delimiter.to_string()));
+                text.push_str(line_end);
+            }
+            let options = ReadOptions { header: Header::Present, delimiter: Some(delimiter as u8), ..Default::default() };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let table = pool
+                .install(|| read_parts(text.as_bytes(), Format::Csv, &options, &Place::start("f"), part_bytes))
+                .unwrap();
+            prop_assert_eq!(table.rows, rows);
+            for (column, made) in table.columns.iter().zip(&columns) {
+                let expected: Vec<String> = match made {
+                    Made::Numbers(values) => values.iter().map(|v| v.unwrap_or(f64::NAN).to_string()).collect(),
+                    Made::Words(words) if words.iter().all(Option::is_none) => vec!["NaN".into(); rows],
+                    Made::Words(words) => words.iter().map(|w| w.as_ref().map_or("missing".into(), |w| format!("={w}"))).collect(),
+                };
+                prop_assert_eq!(cells(column), expected);
+                let any_missing = cells(column).iter().any(|cell| cell == "NaN" || cell == "missing");
+                prop_assert_eq!(column.first_missing.is_some(), any_missing);
+            }
+            let whole = read(text.as_bytes(), Format::Csv, &options, &Place::start("f")).unwrap();
+            prop_assert_eq!(told(&whole), told(&table));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(text in "[0-9,;\". ab\n\r\t\u{0}ü-]{0,80}", part_bytes in 1usize..30, tabs in any::<bool>()) {
+            let format = if tabs { Format::Tsv } else { Format::Csv };
+            let options = ReadOptions::default();
+            let whole = read(text.as_bytes(), format, &options, &Place::start("f"));
+            let parts = read_parts(text.as_bytes(), format, &options, &Place::start("f"), part_bytes);
+            match (whole, parts) {
+                (Ok(a), Ok(b)) => prop_assert_eq!(told(&a), told(&b)),
+                (Err(a), Err(b)) => prop_assert_eq!(a.to_string(), b.to_string()),
+                (a, b) => prop_assert!(false, "{:?} but in parts {:?}", a, b),
+            }
+        }
+    }
 }

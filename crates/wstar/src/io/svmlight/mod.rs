@@ -8,16 +8,19 @@
 //! Explicit zeros are left out: they change no score, and every loop over a row would pay for them.
 //! Their index still counts for the number of features.
 
+mod fault;
+
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
 use crate::data::{Csr, Design, Matrix, Origin};
-use crate::error::{Result, shown};
+use crate::error::Result;
 use crate::io::number;
-use crate::io::place::{Fault, Place, lines, without_mark};
+use crate::io::place::{Fault, Place, without_mark};
 use crate::io::split;
+use fault::{index_fault, label_fault, range_fault, repeat_fault, value_fault, zero_fault};
 
 /// The largest index a file may hold: the number of features must fit in 32 bits too.
 const LARGEST_INDEX: u64 = u32::MAX as u64 - 1;
@@ -29,28 +32,27 @@ pub(crate) fn read(text: &[u8], place: &Place, base: Option<u32>) -> Result<Matr
 
 /// Reads a text cut into parts of about `part_bytes`; the result does not depend on it.
 pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_bytes: usize) -> Result<Matrix> {
-    let text = without_mark(text);
+    read_with(without_mark(text), place, &mut Plan::new(base), part_bytes)
+}
+
+/// Reads a text as planned, and corrects the plan where it does not hold.
+pub(crate) fn read_with(text: &[u8], place: &Place, plan: &mut Plan, part_bytes: usize) -> Result<Matrix> {
     let parts = split::at_line_ends(text, part_bytes);
     let counts: Vec<Count> = parts
         .par_iter()
         .map(|part| Count {
-            rows: lines(&text[part.clone()]) as usize + 1,
+            rows: split::rows(&text[part.clone()]),
             entries: memchr_iter(b':', &text[part.clone()]).count(),
         })
         .collect();
     let texts: Vec<&[u8]> = parts.iter().map(|part| &text[part.clone()]).collect();
 
-    let mut plan = Plan {
-        base: base.unwrap_or(1),
-        base_is_known: base.is_some(),
-        wide: false,
-    };
     // Each turn settles one question for good (the base, the width), so there are three at most.
     loop {
         let outcome = if plan.wide {
-            parse(&texts, &counts, plan).map(|(csr, labels)| (Design::Sparse64(csr), labels))
+            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse64(csr), labels))
         } else {
-            parse(&texts, &counts, plan).map(|(csr, labels)| (Design::Sparse32(csr), labels))
+            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse32(csr), labels))
         };
         match outcome {
             Ok((design, labels)) => {
@@ -84,10 +86,29 @@ struct Count {
 
 /// What a parse takes for granted.
 #[derive(Clone, Copy)]
-struct Plan {
+pub(crate) struct Plan {
+    /// The index of the first feature.
     base: u32,
+    /// Whether an index below it is an error.
     base_is_known: bool,
+    /// Whether values are stored in `f64`.
     wide: bool,
+}
+
+impl Plan {
+    /// The plan at the start of a file, with the base if it is known.
+    pub(crate) fn new(base: Option<u32>) -> Self {
+        Plan {
+            base: base.unwrap_or(1),
+            base_is_known: base.is_some(),
+            wide: false,
+        }
+    }
+
+    /// From here on the base does not change.
+    pub(crate) fn settle(&mut self) {
+        self.base_is_known = true;
+    }
 }
 
 /// A value that `f32` does not hold was met.
@@ -312,15 +333,8 @@ impl<T: Store> Part<'_, T> {
             loop {
                 at = skip_blanks(text, at);
                 let token = at;
-                let mut index: u64 = 0;
-                while let Some(digit) = text
-                    .get(at)
-                    .map(|byte| byte.wrapping_sub(b'0'))
-                    .filter(|&d| d < 10)
-                {
-                    index = index.wrapping_mul(10).wrapping_add(digit.into());
-                    at += 1;
-                }
+                let (index, digits) = number::digits(text, at, 0);
+                at += digits;
                 if at == token || text.get(at) != Some(&b':') {
                     match text.get(token) {
                         None => break,
@@ -338,7 +352,7 @@ impl<T: Store> Part<'_, T> {
                         }
                     }
                 }
-                if index > LARGEST_INDEX || at - token > 19 {
+                if index > LARGEST_INDEX || digits > 19 {
                     return Err(range_fault(text, token));
                 }
                 let Some(column) = (index as u32).checked_sub(self.plan.base) else {
@@ -437,110 +451,246 @@ fn after_query(text: &[u8], at: usize) -> Option<usize> {
     (digits > 0 && ends_token(text, end)).then_some(end)
 }
 
-/// The token at `at` as text; cut after what a message can show.
-fn token(text: &[u8], at: usize) -> String {
-    let longest = &text[at..text.len().min(at + 200)];
-    let end = (0..longest.len())
-        .find(|&end| ends_token(longest, end))
-        .unwrap_or(longest.len());
-    String::from_utf8_lossy(&longest[..end]).into_owned()
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-#[cold]
-fn label_fault(text: &[u8], at: usize) -> Fault {
-    let token = token(text, at);
-    let shown = shown(&token);
-    if token.contains('\0') {
-        Fault::parse(at, format!("{shown} holds a NUL byte")).hint("is this an svmlight file?")
-    } else if token.contains(',') {
-        Fault::parse(at, format!("{shown} is not one label"))
-            .hint("rows with several labels are not supported")
-    } else if token.contains(':') {
-        Fault::parse(
-            at,
-            format!("{shown} stands where the label of the row should stand"),
-        )
-        .hint("each line starts with a label; put 0 where there is none")
-    } else if is_not_finite(&token) {
-        Fault::parse(at, format!("the label {shown} is not a finite number"))
-    } else {
-        Fault::parse(at, format!("the label {shown} is not a number"))
-            .hint("labels in svmlight files are numbers; use --format if this is another format")
+    use super::*;
+
+    fn read_text(text: impl AsRef<[u8]>) -> Matrix {
+        read(text.as_ref(), &Place::start("f"), None).unwrap()
     }
-}
 
-#[cold]
-fn index_fault(text: &[u8], at: usize) -> Fault {
-    let token = token(text, at);
-    let shown = shown(&token);
-    if token.contains('\0') {
-        Fault::parse(at, format!("{shown} holds a NUL byte")).hint("is this an svmlight file?")
-    } else if token.contains(':') {
-        Fault::parse(at, format!("the index of {shown} is not a whole number"))
-    } else {
-        Fault::parse(at, format!("{shown} has no \":\"")).hint("after the label, index:value is expected")
-    }
-}
-
-#[cold]
-fn range_fault(text: &[u8], at: usize) -> Fault {
-    Fault::parse(
-        at,
-        format!("the index of {} is too large", shown(&token(text, at))),
-    )
-    .hint(format!("the largest is {LARGEST_INDEX}"))
-}
-
-#[cold]
-fn zero_fault(text: &[u8], at: usize) -> Fault {
-    Fault::parse(
-        at,
-        format!(
-            "{} has index 0 in a file whose indices start at 1",
-            shown(&token(text, at))
-        ),
-    )
-}
-
-#[cold]
-fn value_fault(text: &[u8], token_at: usize, at: usize) -> Fault {
-    let token = token(text, token_at);
-    let value = token.split_once(':').map_or("", |(_, value)| value);
-    let shown = shown(&token);
-    if value.contains('\0') {
-        Fault::parse(at, format!("{shown} holds a NUL byte")).hint("is this an svmlight file?")
-    } else if value.is_empty() {
-        Fault::parse(at, format!("{shown} has no value"))
-    } else if is_not_finite(value) {
-        Fault::parse(at, format!("the value of {shown} is not a finite number"))
-    } else {
-        Fault::parse(at, format!("the value of {shown} is not a number"))
-    }
-}
-
-fn is_not_finite(token: &str) -> bool {
-    token.parse::<f64>().is_ok_and(|value| !value.is_finite())
-}
-
-/// The second place of `index` in the row that starts at `label_at`.
-#[cold]
-fn repeat_fault(text: &[u8], label_at: usize, index: u64) -> Fault {
-    let line = &text[label_at..next_line(text, label_at)];
-    let tokens = line.split(|byte| byte.is_ascii_whitespace());
-    let mut at = label_at;
-    let mut seen = false;
-    for token in tokens {
-        let found = std::str::from_utf8(token)
-            .ok()
-            .and_then(|token| token.split_once(':'))
-            .and_then(|(number, _)| number.parse::<u64>().ok());
-        if found == Some(index) {
-            if seen {
-                break;
-            }
-            seen = true;
+    fn fails(text: impl AsRef<[u8]>) -> String {
+        let text = text.as_ref();
+        let whole = read(text, &Place::start("f"), None).unwrap_err().to_string();
+        for part_bytes in [1, 5, 17] {
+            let parts = read_parts(text, &Place::start("f"), None, part_bytes).unwrap_err();
+            assert_eq!(parts.to_string(), whole, "in parts of {part_bytes}");
         }
-        at += token.len() + 1;
+        whole
     }
-    Fault::parse(at, format!("index {index} stands twice in its row"))
+
+    fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
+        let features = matrix.design.features();
+        matrix.design.iter().map(|row| row.to_dense(features)).collect()
+    }
+
+    #[test]
+    fn every_form_of_a_row() {
+        let text = "\u{FEFF}# made by hand\n+1 1:0.5 3:2 # tail 9:9\n\n-1.5e0\t2:-1\r\n   \n0 qid:7 1:1 \n2\n3 3:1#end\n4 2:8";
+        let matrix = read_text(text);
+        assert_eq!(
+            matrix.labels.as_deref(),
+            Some(&[1.0, -1.5, 0.0, 2.0, 3.0, 4.0][..])
+        );
+        assert_eq!(
+            rows(&matrix),
+            [
+                [0.5, 0.0, 2.0],
+                [0.0, -1.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.0, 0.0, 0.0],
+                [0.0, 0.0, 1.0],
+                [0.0, 8.0, 0.0]
+            ]
+        );
+        assert_eq!(matrix.origin, Origin::Indexed { base: 1 });
+        assert!(matches!(matrix.design, Design::Sparse32(_)));
+        assert_eq!(read_text("# nothing\n\n").design.rows(), 0);
+    }
+
+    #[test]
+    fn the_base_is_found_or_obeyed() {
+        let matrix = read_text("1 1:5\n1 0:0.1 2:3\n");
+        assert_eq!(matrix.origin, Origin::Indexed { base: 0 });
+        assert_eq!(rows(&matrix), [[0.0, 5.0, 0.0], [0.1, 0.0, 3.0]]);
+        let zero = read(b"1 1:5\n", &Place::start("f"), Some(0)).unwrap();
+        assert_eq!(rows(&zero), [[0.0, 5.0]]);
+        let error = read(b"1 1:5\n1 2:3 0:4\n", &Place::start("f"), Some(1)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "f:2:7: \"0:4\" has index 0 in a file whose indices start at 1"
+        );
+    }
+
+    #[test]
+    fn rows_are_sorted_and_zeros_left_out() {
+        let matrix = read_text("1 5:5 2:2 4:0 1:1\n");
+        assert_eq!(rows(&matrix), [[1.0, 2.0, 0.0, 0.0, 5.0]]);
+        assert_eq!(matrix.design.stored(), 3);
+        let matrix = read_text("1 1:1 9:0\n1 2:3\n");
+        assert_eq!((matrix.design.features(), matrix.design.stored()), (9, 2));
+    }
+
+    #[test]
+    fn storage_is_wide_only_when_it_must() {
+        assert!(matches!(
+            read_text("1 1:0.5\n1 2:3e9\n").design,
+            Design::Sparse32(_)
+        ));
+        assert!(matches!(
+            read_text("1 1:0.5\n1 2:0.1\n").design,
+            Design::Sparse64(_)
+        ));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_line_and_column() {
+        for (text, expected) in [
+            ("1 1:1\n1 2:1 2:3\n", "f:2:7: index 2 stands twice in its row"),
+            (
+                "1 1:1\n1 5:1 2:0 5:0\n",
+                "f:2:11: index 5 stands twice in its row",
+            ),
+            (
+                "1 1:1\nspam 1:1\n",
+                "f:2:1: the label \"spam\" is not a number (labels in svmlight files are numbers; use --format if this is another format)",
+            ),
+            (
+                "1,3 1:1\n",
+                "f:1:1: \"1,3\" is not one label (rows with several labels are not supported)",
+            ),
+            (
+                " 1:1 2:2\n",
+                "f:1:2: \"1:1\" stands where the label of the row should stand (each line starts with a label; put 0 where there is none)",
+            ),
+            ("nan 1:1\n", "f:1:1: the label \"nan\" is not a finite number"),
+            ("1e999 1:1\n", "f:1:1: the label \"1e999\" is not a finite number"),
+            (
+                "1 1:1 7\n",
+                "f:1:7: \"7\" has no \":\" (after the label, index:value is expected)",
+            ),
+            ("1 x:1\n", "f:1:3: the index of \"x:1\" is not a whole number"),
+            ("1 -1:1\n", "f:1:3: the index of \"-1:1\" is not a whole number"),
+            (
+                "1 qid:x 1:1\n",
+                "f:1:3: the index of \"qid:x\" is not a whole number",
+            ),
+            ("1 1:\n", "f:1:5: \"1:\" has no value"),
+            ("1 1: 2:1\n", "f:1:5: \"1:\" has no value"),
+            ("1 1:x\n", "f:1:5: the value of \"1:x\" is not a number"),
+            ("1 1:1:2\n", "f:1:5: the value of \"1:1:2\" is not a number"),
+            (
+                "1 1:inf\n",
+                "f:1:5: the value of \"1:inf\" is not a finite number",
+            ),
+            (
+                "1 1:NaN\n",
+                "f:1:5: the value of \"1:NaN\" is not a finite number",
+            ),
+            (
+                "1 1:-1e999\n",
+                "f:1:5: the value of \"1:-1e999\" is not a finite number",
+            ),
+            (
+                "1 4294967295:1\n",
+                "f:1:3: the index of \"4294967295:1\" is too large (the largest is 4294967294)",
+            ),
+            (
+                "1 99999999999999999999999:1\n",
+                "f:1:3: the index of \"99999999999999999999999:1\" is too large (the largest is 4294967294)",
+            ),
+            (
+                "1 1:1\0\n",
+                "f:1:5: \"1:1\\0\" holds a NUL byte (is this an svmlight file?)",
+            ),
+            (
+                "ü# ü\n",
+                "f:1:1: the label \"ü\" is not a number (labels in svmlight files are numbers; use --format if this is another format)",
+            ),
+            ("1 ü:1 1:x\n", "f:1:3: the index of \"ü:1\" is not a whole number"),
+        ] {
+            assert_eq!(fails(text), expected, "{text:?}");
+        }
+        assert_eq!(read_text("1 4294967294:1\n").design.features(), 4_294_967_294);
+    }
+
+    #[test]
+    fn of_several_faults_the_first_is_told() {
+        let mut text = "1 1:0.5 3:0.1\n".repeat(1000);
+        text.insert_str(14 * 700, "1 1:bad\n");
+        text.insert_str(14 * 300, "1 1:worse\n");
+        text.push_str("1 0:1\n");
+        assert_eq!(fails(&text), "f:301:5: the value of \"1:worse\" is not a number");
+    }
+
+    #[test]
+    fn a_line_of_ten_megabytes() {
+        let mut text = String::from("1");
+        let mut entries = 0;
+        while text.len() < 10 << 20 {
+            entries += 1;
+            text.push_str(&format!(" {}:1.5", 5_000_000 - entries));
+        }
+        let matrix = read_text(&text);
+        assert_eq!(matrix.design.stored(), entries);
+        assert!(fails(format!("1 1:1\n{}", "x".repeat(10 << 20))).starts_with("f:2:1: the label \"xxx"));
+        let nested = format!("{text} 7:oops");
+        let error = read(nested.as_bytes(), &Place::start("f"), None).unwrap_err();
+        assert_eq!(error.position().unwrap().column, text.len() as u64 + 4);
+    }
+
+    /// Rows as the format can hold them: a label, and entries of increasing columns that are not 0.
+    fn any_rows() -> impl Strategy<Value = Vec<(f64, Vec<(u32, f64)>)>> {
+        let value = prop_oneof![
+            (-1000i32..1000).prop_map(f64::from),
+            any::<f64>().prop_filter("finite", |v| v.is_finite()),
+            (-100_000i32..100_000).prop_map(|v| f64::from(v) / 1e4),
+        ];
+        let entries = prop::collection::btree_map(0u32..50, value.clone(), 0..8);
+        let entries = entries.prop_map(|row| row.into_iter().filter(|(_, v)| *v != 0.0).collect());
+        prop::collection::vec((value, entries), 0..30)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            rows in any_rows(),
+            base in 0u32..2,
+            part_bytes in 1usize..200,
+            threads in 1usize..4,
+            shuffle in any::<bool>(),
+        ) {
+            let mut text = String::new();
+            for (i, (label, entries)) in rows.iter().enumerate() {
+                text.push_str(&label.to_string());
+                let mut entries = entries.clone();
+                if shuffle {
+                    entries.reverse();
+                }
+                for (column, value) in entries {
+                    text.push_str(&format!(" {}:{value:e}", column + base));
+                }
+                text.push_str(["\n", "\r\n", " # comment 1:1\n", "\n\n"][i % 4]);
+            }
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let matrix = pool
+                .install(|| read_parts(text.as_bytes(), &Place::start("f"), Some(base), part_bytes))
+                .unwrap();
+            let labels: Vec<f64> = rows.iter().map(|(label, _)| *label).collect();
+            prop_assert_eq!(matrix.labels.as_ref().unwrap(), &labels);
+            prop_assert_eq!(matrix.design.rows(), rows.len());
+            for (row, (_, entries)) in matrix.design.iter().zip(&rows) {
+                let mut found = Vec::new();
+                row.for_each(|j, value| found.push((j as u32, value)));
+                prop_assert_eq!(&found, entries);
+            }
+            let exact = rows.iter().flat_map(|(_, row)| row).all(|(_, v)| f64::from(*v as f32) == *v);
+            prop_assert_eq!(exact, matches!(matrix.design, Design::Sparse32(_)));
+            let whole = read(text.as_bytes(), &Place::start("f"), Some(base)).unwrap();
+            prop_assert_eq!(whole.design, matrix.design);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(text in "[0-9:. a#+eE\n\r\u{0}-]{0,80}", part_bytes in 1usize..30) {
+            let whole = read(text.as_bytes(), &Place::start("f"), None);
+            let parts = read_parts(text.as_bytes(), &Place::start("f"), None, part_bytes);
+            match (whole, parts) {
+                (Ok(a), Ok(b)) => prop_assert_eq!(a.design, b.design),
+                (Err(a), Err(b)) => prop_assert_eq!(a.to_string(), b.to_string()),
+                (a, b) => prop_assert!(false, "{:?} but in parts {:?}", a, b),
+            }
+        }
+    }
 }
