@@ -31,6 +31,9 @@ pub const TARGETS: &[Target] = &[
     Target::new("svmlight", targets::svmlight),
     Target::new("idx", targets::idx),
     Target::new("any", targets::any),
+    Target::new("stream", targets::stream),
+    Target::new("prepare", targets::prepare),
+    Target::new("model", targets::model),
 ];
 
 #[cfg(test)]

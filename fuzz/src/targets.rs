@@ -5,9 +5,9 @@ use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use wstar::Error;
-use wstar::data::{Cells, Design, Raw};
-use wstar::io::{Format, Header, ReadOptions, Source, read};
+use wstar::data::{self, Applied, Cells, Design, Missing, Preparation, Raw};
+use wstar::io::{Chunks, Format, Header, ReadOptions, Source, read};
+use wstar::{Error, Model};
 
 /// A sparse matrix put together from untrusted parts: refused, or sound in every row.
 pub fn design(bytes: &[u8]) {
@@ -86,6 +86,88 @@ pub fn idx(bytes: &[u8]) {
 /// Any file at all, gzipped or not, of a format that is told by its content.
 pub fn any(bytes: &[u8]) {
     read_file(bytes, &ReadOptions::default());
+}
+
+/// Any file, read in chunks so small that most rows are cut: as sound as in one piece.
+pub fn stream(bytes: &[u8]) {
+    let formats = [Format::Svmlight, Format::Csv, Format::Tsv];
+    let options = ReadOptions {
+        format: Some(formats[bytes.len() % 3]),
+        ..ReadOptions::default()
+    };
+    let file = Temporary::new(bytes);
+    let chunks = Chunks::open(&Source::Path(file.path()), &options, 1 + bytes.len() % 61);
+    let mut chunks = match chunks {
+        Ok(chunks) => chunks,
+        Err(error) => return check_error(&error),
+    };
+    loop {
+        match chunks.next() {
+            Ok(Some(raw)) => check_raw(&raw),
+            Ok(None) => return,
+            Err(error) => return check_error(&error),
+        }
+    }
+}
+
+/// Any CSV file as training data: what the schema learns from it, it finds again in it.
+pub fn prepare(bytes: &[u8]) {
+    let options = ReadOptions {
+        format: Some(Format::Csv),
+        ..ReadOptions::default()
+    };
+    let file = Temporary::new(bytes);
+    let Ok(raw) = read(&Source::Path(file.path()), &options) else {
+        return;
+    };
+    let how = Preparation {
+        missing: [Missing::Refuse, Missing::Mean, Missing::Drop][bytes.len() % 3],
+        standardize: bytes.len() % 5 == 4,
+        ..Preparation::default()
+    };
+    let data = match data::prepare(raw.clone(), &how) {
+        Ok(data) => data,
+        Err(error) => return check_error(&error),
+    };
+    check_design(&data.design);
+    let again = Applied {
+        drop_missing: true,
+        ..Applied::default()
+    };
+    match data::prepare_with(raw, &data.schema, None, &again) {
+        // Rows without a target were left out of the training, and are wanted for a prediction.
+        Ok(found) if found.rows() == data.rows() => assert_eq!(found.design, data.design),
+        Ok(found) => assert!(found.rows() > data.rows()),
+        Err(error) => check_error(&error),
+    }
+}
+
+/// Any model file: refused, or usable.
+pub fn model(bytes: &[u8]) {
+    const MOST_FEATURES: usize = 10_000;
+    let model = match Model::from_json(bytes) {
+        Ok(model) => model,
+        Err(error) => return check_error(&error),
+    };
+    let features = model.schema.features;
+    if features > MOST_FEATURES {
+        return;
+    }
+    let _ = model.certificate.holds();
+    let _ = model.predictor.hyperplanes();
+    assert_eq!(model.schema.feature_names().count(), features);
+    let rows = [vec![0.0; features], vec![1.5; features], vec![-1e6; features]];
+    let design = Design::from_rows(&rows).expect("whole rows");
+    match model.predictor.scores(&design) {
+        Ok(scores) => {
+            assert_eq!(scores.rows().len(), rows.len());
+            for row in scores.rows() {
+                assert!((model.predictor.decide(row) as usize) < model.classes.len());
+                let _ = model.predictor.probabilities(row);
+            }
+        }
+        Err(error) => check_error(&error),
+    }
 }
 
 /// Reads the bytes as a file; what comes out is sound, or an error on one line.

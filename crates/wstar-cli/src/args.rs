@@ -160,7 +160,7 @@ pub(crate) struct TrainArgs {
     /// A file, - for standard input, or @NAME
     #[arg(value_name = "DATA")]
     pub(crate) data: String,
-    /// How to learn [default: averaged-perceptron]
+    /// How to learn [default: lda on a few dense columns, else averaged-perceptron]
     #[arg(long, value_enum)]
     pub(crate) method: Option<MethodArg>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Answer> {
         drop_missing: args.drop_missing,
     };
     let data = input::read_for(&model, &args.data, &args.file, Some(&args.matching), purpose)?;
-    let evaluation = evaluate_with(&model, &data, penalties.as_ref())?;
+    let evaluation = evaluate_with(&model, &data, penalties.as_ref().or(model.predictor.penalties()))?;
     if args.json {
         json::print(&json::evaluated(&evaluation))?;
     } else {

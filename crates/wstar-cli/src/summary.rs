@@ -80,8 +80,13 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
     if !model.fit.status.is_success() {
         lines.push(("fell short", style.bad(&shortfall(model))));
     }
-    if let Some(evaluation) = &trained.train {
-        lines.push(("training", judged(evaluation)));
+    match (&trained.train, &model.predictor) {
+        (Some(evaluation), _) => lines.push(("training", judged(evaluation))),
+        (None, Predictor::Committee { .. }) => lines.push((
+            "training",
+            "not judged, because so many votes on so many rows take long (wstar evaluate does it)".into(),
+        )),
+        (None, _) => {}
     }
     if let Some(evaluation) = &trained.test {
         lines.push(("held out", judged(evaluation)));
@@ -126,6 +131,9 @@ fn shortfall(model: &Model) -> String {
             "{status} ({}): the hulls may touch, or the margin is thin (try --epochs, a larger --epsilon, or pocket)",
             passes(model.fit.passes)
         ),
+        (Status::Diverging, Method::Kozinec) => {
+            format!("{status}: the hulls of the classes meet, so no hyperplane separates them (try pocket)")
+        }
         _ => format!("it {status} after {}", passes(model.fit.passes)),
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::io::{self, Source};
-use wstar::model::Evaluation;
-use wstar::online::{Ties, Voters};
+use wstar::model::{Evaluation, Predictor};
+use wstar::online::{Committee, Ties, Voters};
 use wstar::schedule::Schedule;
 use wstar::settings::{Density, Method, Rule, Settings};
 use wstar::{Error, Model, evaluate};
@@ -32,6 +32,7 @@ pub(crate) struct Trained {
     pub(crate) model: Model,
     /// How many rows each class has.
     pub(crate) class_counts: Vec<usize>,
+    /// Left out where it would take another long pass.
     pub(crate) train: Option<Evaluation>,
     pub(crate) test: Option<Evaluation>,
     pub(crate) seconds: Seconds,
@@ -103,7 +104,9 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         name: title(source),
         path,
         class_counts: data.class_counts(),
-        train: Some(evaluate(&model, &data)?),
+        train: judges_quickly(&model, data.rows())
+            .then(|| evaluate(&model, &data))
+            .transpose()?,
         test: test.map(|test| evaluate(&model, &test)).transpose()?,
         model,
         seconds: Seconds {
@@ -113,6 +116,19 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
             total: Duration::ZERO,
         },
     })
+}
+
+/// Whether judging the training rows takes no longer than learning from them did. A committee takes a dot
+/// product with every kept example for every row.
+fn judges_quickly(model: &Model, rows: usize) -> bool {
+    const MOST_PRODUCTS: usize = 20_000_000;
+    match &model.predictor {
+        Predictor::Committee { committees } => {
+            let kept: usize = committees.iter().map(Committee::kept_rows).sum();
+            rows.saturating_mul(kept) <= MOST_PRODUCTS
+        }
+        _ => true,
+    }
 }
 
 /// What a source is called in titles and file names: `iris` for `@iris` and `data/iris.csv.gz`.

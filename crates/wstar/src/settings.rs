@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::online::{Ties, Voters};
 use crate::schedule::Schedule;
@@ -107,7 +108,7 @@ pub enum Density {
 /// What is asked of a fit. What is `None` takes the method's own default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The method; by default the averaged perceptron.
+    /// The method; by default the [first choice](Settings::first_choice) for the data.
     pub method: Option<Method>,
     /// Passes over the data: exactly so many for the online methods, at most so many for the others.
     pub epochs: Option<f64>,
@@ -154,9 +155,20 @@ impl Settings {
         }
     }
 
-    /// The method asked for, or the default one.
+    /// The method asked for, or the one that fits any data.
     pub fn method(&self) -> Method {
         self.method.unwrap_or(Method::AveragedPerceptron)
+    }
+
+    /// The method that a person who asked for none should try first: the linear discriminant on a few
+    /// dense columns with rows enough to estimate their covariance, unless a setting was given that only
+    /// a mistake-driven method has a use for.
+    pub fn first_choice(&self, data: &Dataset) -> Method {
+        const FEW_COLUMNS: usize = 100;
+        let enough = data.class_counts().iter().all(|&rows| rows > data.features());
+        let suits = !data.design.is_sparse() && data.features() <= FEW_COLUMNS && enough;
+        let free = self.special_settings().iter().all(|(given, _, fits)| !given || fits(Method::Lda));
+        if suits && free { Method::Lda } else { Method::AveragedPerceptron }
     }
 
     /// The most time the fit may take.

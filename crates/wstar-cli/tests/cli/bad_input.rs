@@ -12,7 +12,14 @@ fn refused(name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
     let before = place.files();
     let ran = place.run(&[&["train", name], arguments].concat());
     let shown = &content[..content.len().min(200)];
-    assert_eq!(ran.code, 2, "{:?}: {}{}", String::from_utf8_lossy(shown), ran.out, ran.err);
+    assert_eq!(
+        ran.code,
+        2,
+        "{:?}: {}{}",
+        String::from_utf8_lossy(shown),
+        ran.out,
+        ran.err
+    );
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     assert!(ran.err.len() < 400, "{}", ran.err);
     assert!(ran.out.is_empty(), "{}", ran.out);
@@ -26,24 +33,69 @@ fn refused(name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
 fn csv_files() {
     refused("e.csv", b"", &[], &["e.csv", "empty"]);
     refused("h.csv", b"a,b,y\n", &[], &["h.csv", "rows"]);
-    refused("r.csv", b"a,b,y\n1,2,p\n1,2\n2,1,n\n", &[], &["r.csv:3", "2", "3"]);
+    refused(
+        "r.csv",
+        b"a,b,y\n1,2,p\n1,2\n2,1,n\n",
+        &[],
+        &["r.csv:3", "2", "3"],
+    );
     refused("q.csv", b"a,y\n\"1,p\n2,n\n", &[], &["q.csv:2:1", "quote"]);
     let mut many = String::from("a,y\n");
     for i in 0..20 {
         many += &format!("{i},{}\n", if i < 10 { "p" } else { "n" });
     }
-    refused("c.csv", format!("{many}x7,p\n").as_bytes(), &[], &["c.csv:22:1", "\"x7\"", "column a", "--drop a"]);
-    refused("i.csv", format!("{many}inf,p\n").as_bytes(), &[], &["i.csv:22:1", "column a"]);
-    refused("o.csv", format!("{many}1e999,p\n").as_bytes(), &[], &["o.csv:22:1", "column a"]);
-    refused("m.csv", format!("{many}NaN,p\n").as_bytes(), &[], &["m.csv:22:1", "missing", "--missing"]);
+    refused(
+        "c.csv",
+        format!("{many}x7,p\n").as_bytes(),
+        &[],
+        &["c.csv:22:1", "\"x7\"", "column a", "--drop a"],
+    );
+    refused(
+        "i.csv",
+        format!("{many}inf,p\n").as_bytes(),
+        &[],
+        &["i.csv:22:1", "column a"],
+    );
+    refused(
+        "o.csv",
+        format!("{many}1e999,p\n").as_bytes(),
+        &[],
+        &["o.csv:22:1", "column a"],
+    );
+    refused(
+        "m.csv",
+        format!("{many}NaN,p\n").as_bytes(),
+        &[],
+        &["m.csv:22:1", "missing", "--missing"],
+    );
     refused("u.csv", b"a,y\n1,p\xff\n2,n\n", &[], &["u.csv:2:4", "UTF-8"]);
     refused("z.csv", b"a,y\n1,p\0\n2,n\n", &[], &["z.csv:2:4", "NUL"]);
     refused("d.csv", b"a,a,y\n1,2,p\n2,1,n\n", &[], &["d.csv:1", "\"a\""]);
     refused("one.csv", b"a,b,y\n1,2,p\n", &[], &["one.csv", "same class"]);
-    refused("oneclass.csv", b"a,b,y\n1,2,p\n2,2,p\n", &[], &["oneclass.csv", "same class"]);
-    refused("t.csv", b"balance,y\n1,p\n2,n\n", &["--target", "ballance"], &["ballance", "balance"]);
-    refused("p.csv", b"a,y\n1,yes\n2,no\n", &["--positive", "yess"], &["yess", "yes"]);
-    refused("only.csv", b"y\np\nn\n", &["--header", "yes"], &["only.csv", "column"]);
+    refused(
+        "oneclass.csv",
+        b"a,b,y\n1,2,p\n2,2,p\n",
+        &[],
+        &["oneclass.csv", "same class"],
+    );
+    refused(
+        "t.csv",
+        b"balance,y\n1,p\n2,n\n",
+        &["--target", "ballance"],
+        &["ballance", "balance"],
+    );
+    refused(
+        "p.csv",
+        b"a,y\n1,yes\n2,no\n",
+        &["--positive", "yess"],
+        &["yess", "yes"],
+    );
+    refused(
+        "only.csv",
+        b"y\np\nn\n",
+        &["--header", "yes"],
+        &["only.csv", "column"],
+    );
     let mut text = String::from("a,y\n");
     for i in 0..2500 {
         text += &format!("word{i},{}\n", if i % 2 == 0 { "p" } else { "n" });
@@ -55,8 +107,18 @@ fn csv_files() {
 fn svmlight_files() {
     refused("e.svm", b"", &[], &["e.svm", "empty"]);
     refused("c.svm", b"# nothing\n\n", &[], &["c.svm", "rows"]);
-    refused("z.svm", b"1 1:1\n-1 0:1 2:1\n", &["--base", "1"], &["z.svm:2:4", "0"]);
-    refused("b.svm", b"1 1:1\n-1 4294967296:1\n", &[], &["b.svm:2:4", "4294967296"]);
+    refused(
+        "z.svm",
+        b"1 1:1\n-1 0:1 2:1\n",
+        &["--base", "1"],
+        &["z.svm:2:4", "0"],
+    );
+    refused(
+        "b.svm",
+        b"1 1:1\n-1 4294967296:1\n",
+        &[],
+        &["b.svm:2:4", "4294967296"],
+    );
     refused("d.svm", b"1 1:1\n-1 3:1 3:2\n", &[], &["d.svm:2", "3"]);
     refused("v.svm", b"1 1:1\n-1 3:abc\n", &[], &["v.svm:2:6", "abc"]);
     refused("n.svm", b"1 1:1\n-1 3:nan\n", &[], &["n.svm:2:6", "nan"]);
@@ -75,14 +137,20 @@ fn a_line_of_ten_megabytes() {
     assert!(line.len() > 8 << 20);
     let place = Place::new();
     place.write("long.svm", [&line[..], b"\n-1 1:2\n"].concat());
-    place.run(&["train", "long.svm", "--method", "online-perceptron", "--quiet"]).expect(0);
+    place
+        .run(&["train", "long.svm", "--method", "online-perceptron", "--quiet"])
+        .expect(0);
     refused("long.csv", &vec![b'x'; 10 << 20], &[], &["long.csv"]);
 }
 
 #[test]
 fn files_that_cannot_be_read() {
     let place = Place::new();
-    for (name, part) in [(".", "directory"), ("absent.csv", "no such file"), ("@irsi", "@iris")] {
+    for (name, part) in [
+        (".", "directory"),
+        ("absent.csv", "no such file"),
+        ("@irsi", "@iris"),
+    ] {
         let ran = place.run(&["train", name]).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains(part), "{}", ran.err);
@@ -90,7 +158,12 @@ fn files_that_cannot_be_read() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all("a,y\n1,p\n2,n\n".repeat(1000).as_bytes()).unwrap();
     let whole = gzip.finish().unwrap();
-    refused("cut.csv.gz", &whole[..whole.len() / 2], &[], &["cut.csv.gz", "gzip"]);
+    refused(
+        "cut.csv.gz",
+        &whole[..whole.len() / 2],
+        &[],
+        &["cut.csv.gz", "gzip"],
+    );
     let mut bad = whole.clone();
     let last = bad.len() - 6;
     bad[last] ^= 0xff;
@@ -107,22 +180,41 @@ fn no_permission_to_write() {
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     }
     // A device that is always full: the old model stays.
-    let ran = place.run(&["train", "@iris", "--trace", "/dev/full", "-o", "old.json"]).expect(2);
+    let ran = place
+        .run(&["train", "@iris", "--trace", "/dev/full", "-o", "old.json"])
+        .expect(2);
     assert!(ran.err.contains("/dev/full"), "{}", ran.err);
-    assert_eq!(std::fs::read_to_string(place.path("old.json")).unwrap(), "precious");
+    assert_eq!(
+        std::fs::read_to_string(place.path("old.json")).unwrap(),
+        "precious"
+    );
 }
 
 #[test]
 fn model_files() {
     let place = Place::new();
-    place.run(&["train", "@iris", "-o", "good.json", "--quiet"]).expect(0);
+    place
+        .run(&["train", "@iris", "-o", "good.json", "--quiet"])
+        .expect(0);
     let good = std::fs::read_to_string(place.path("good.json")).unwrap();
     let cases: Vec<(&str, String, &str)> = vec![
         ("empty", String::new(), "not a whole model file"),
-        ("cut", good[..good.len() / 2].to_string(), "not a whole model file"),
+        (
+            "cut",
+            good[..good.len() / 2].to_string(),
+            "not a whole model file",
+        ),
         ("other", "{\"hello\": 1}".into(), "not a wstar model file"),
-        ("newer", good.replacen("\"version\":1", "\"version\":99", 1), "newer"),
-        ("shape", good.replacen("\"features\":4", "\"features\":5", 1), "m.json"),
+        (
+            "newer",
+            good.replacen("\"version\":1", "\"version\":99", 1),
+            "newer",
+        ),
+        (
+            "shape",
+            good.replacen("\"features\":4", "\"features\":5", 1),
+            "m.json",
+        ),
         ("text", "label,text\n".into(), "not a whole model file"),
     ];
     for (name, content, part) in cases {
@@ -130,7 +222,11 @@ fn model_files() {
         for command in ["predict", "evaluate", "verify"] {
             let ran = place.run(&[command, "m.json", "@iris"]).expect(2);
             assert_eq!(ran.err.lines().count(), 1, "{name}: {}", ran.err);
-            assert!(ran.err.contains("m.json") && ran.err.contains(part), "{name}: {}", ran.err);
+            assert!(
+                ran.err.contains("m.json") && ran.err.contains(part),
+                "{name}: {}",
+                ran.err
+            );
         }
     }
     let ran = place.run(&["predict", "good.json", "@wine"]).expect(2);
@@ -141,10 +237,16 @@ fn model_files() {
 fn settings_that_make_no_sense() {
     let place = Place::new();
     for (arguments, part) in [
-        (&["--method", "perceptron", "--learning-rate", "-1"][..], "learning rate"),
+        (
+            &["--method", "perceptron", "--learning-rate", "-1"][..],
+            "learning rate",
+        ),
         (&["--method", "lda", "--epochs", "3"], "--epochs does not go with"),
         (&["--method", "kozinec", "--epsilon", "2"], "epsilon"),
-        (&["--method", "perceptron", "--start", "1,2", "--positive", "setosa"], "5 are needed"),
+        (
+            &["--method", "perceptron", "--start", "1,2", "--positive", "setosa"],
+            "5 are needed",
+        ),
         (&["--method", "perceptron", "--start", "1,2"], "two classes"),
         (&["--epochs", "0"], "--epochs"),
         (&["--holdout", "1.5"], "1.5"),
@@ -168,8 +270,12 @@ fn settings_that_make_no_sense() {
 fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
     let place = Place::new();
     place.write("wide.csv", "a,b,c,d,e,y\n1,1,0,7,1e200,p\n2,2,0,7,-1e200,n\n");
-    place.run(&["train", "wide.csv", "--method", "online-perceptron", "--quiet"]).expect(0);
-    place.run(&["verify", "wide.wstar.json", "wide.csv"]);
+    place
+        .run(&["train", "wide.csv", "--method", "online-perceptron", "--quiet"])
+        .expect(0);
     let ran = place.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
+    assert!(ran.err.contains("1e200") && ran.err.contains("column e"), "{}", ran.err);
+    let ran = place.run(&["train", "wide.csv", "--drop", "e", "--method", "lda"]).expect(2);
     assert!(ran.err.contains("--shrinkage"), "{}", ran.err);
+    place.run(&["train", "wide.csv", "--drop", "e", "--method", "lda", "--shrinkage", "1e-3", "--quiet"]).expect(0);
 }

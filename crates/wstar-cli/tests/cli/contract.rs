@@ -6,7 +6,11 @@ use crate::{Place, shared_data};
 fn train_prints_one_screen_and_writes_a_model() {
     let place = Place::new();
     let ran = place.run(&["train", "@iris"]).expect(0);
-    assert!(ran.out.starts_with("iris: 150 rows × 4 features, 3 classes"), "{}", ran.out);
+    assert!(
+        ran.out.starts_with("iris: 150 rows × 4 features, 3 classes"),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains("certified"), "{}", ran.out);
     assert!(ran.out.lines().count() <= 24, "more than a screen:\n{}", ran.out);
     assert!(ran.err.is_empty(), "{}", ran.err);
@@ -17,8 +21,27 @@ fn train_prints_one_screen_and_writes_a_model() {
 #[test]
 fn train_json_is_one_object_with_the_fields_of_the_contract() {
     let place = Place::new();
-    for method in ["perceptron", "online-perceptron", "averaged-perceptron", "pocket", "kozinec", "lda", "minimax"] {
-        let object = place.run(&["train", "@iris", "--positive", "setosa", "--method", method, "--json"]).expect(0).json();
+    for method in [
+        "perceptron",
+        "online-perceptron",
+        "averaged-perceptron",
+        "pocket",
+        "kozinec",
+        "lda",
+        "minimax",
+    ] {
+        let object = place
+            .run(&[
+                "train",
+                "@iris",
+                "--positive",
+                "setosa",
+                "--method",
+                method,
+                "--json",
+            ])
+            .expect(0)
+            .json();
         assert_eq!(object["method"], method);
         assert_eq!(object["rows"], 150);
         assert_eq!(object["features"], 4);
@@ -40,14 +63,26 @@ fn train_json_is_one_object_with_the_fields_of_the_contract() {
 #[test]
 fn mistake_bound_fields() {
     let place = Place::new();
-    let object =
-        place.run(&["train", "@iris", "--positive", "setosa", "--method", "perceptron", "--json"]).expect(0).json();
+    let object = place
+        .run(&[
+            "train",
+            "@iris",
+            "--positive",
+            "setosa",
+            "--method",
+            "perceptron",
+            "--json",
+        ])
+        .expect(0)
+        .json();
     let certificate = &object["certificate"];
     assert_eq!(certificate["kind"], "mistake-bound");
     let number = |name: &str| certificate[name].as_f64().unwrap();
     assert!(number("updates") <= number("bound"));
     let novikoff = (number("radius") / number("margin")).powi(2);
-    assert!((number("bound") - novikoff).abs() <= 1e-6 * novikoff || certificate["slack"].as_f64().unwrap() > 0.0);
+    assert!(
+        (number("bound") - novikoff).abs() <= 1e-6 * novikoff || certificate["slack"].as_f64().unwrap() > 0.0
+    );
 }
 
 #[test]
@@ -55,54 +90,112 @@ fn a_fit_that_falls_short_says_so_and_exits_1() {
     let place = Place::new();
     let data = place.write("xor.csv", "a,b,y\n0,0,n\n1,1,n\n0,1,p\n1,0,p\n");
     let data = data.to_str().unwrap();
-    let ran = place.run(&["train", data, "--method", "perceptron", "--epochs", "50"]).expect(1);
+    let ran = place
+        .run(&["train", data, "--method", "perceptron", "--epochs", "50"])
+        .expect(1);
     assert!(ran.out.contains("fell short"), "{}", ran.out);
-    assert_eq!(place.files(), ["xor.csv", "xor.wstar.json"], "the model is written all the same");
-    let object = place.run(&["train", data, "--method", "perceptron", "--epochs", "50", "--json"]).expect(1).json();
+    assert_eq!(
+        place.files(),
+        ["xor.csv", "xor.wstar.json"],
+        "the model is written all the same"
+    );
+    let object = place
+        .run(&[
+            "train",
+            data,
+            "--method",
+            "perceptron",
+            "--epochs",
+            "50",
+            "--json",
+        ])
+        .expect(1)
+        .json();
     assert_eq!(object["status"], "IterationLimit");
-    let object = place.run(&["train", data, "--method", "kozinec", "--epochs", "50", "--json"]).expect(1).json();
+    let object = place
+        .run(&["train", data, "--method", "kozinec", "--epochs", "50", "--json"])
+        .expect(1)
+        .json();
     assert_eq!(object["certificate"]["holds"], false);
 }
 
 #[test]
 fn predict_knows_its_columns_by_name() {
     let place = Place::new();
-    place.write("train.csv", "size,colour,kind\n1,red,a\n2,red,a\n8,blue,b\n9,green,b\n");
-    place.run(&["train", "train.csv", "--method", "perceptron"]).expect(0);
+    place.write(
+        "train.csv",
+        "size,colour,kind\n1,red,a\n2,red,a\n8,blue,b\n9,green,b\n",
+    );
+    place
+        .run(&["train", "train.csv", "--method", "perceptron"])
+        .expect(0);
     place.write("new.csv", "extra,colour,size\nx,blue,8.5\ny,red,1.5\n");
-    assert_eq!(place.run(&["predict", "train.wstar.json", "new.csv"]).expect(0).out, "b\na\n");
-    let scores = place.run(&["predict", "train.wstar.json", "new.csv", "--scores"]).expect(0).out;
+    assert_eq!(
+        place
+            .run(&["predict", "train.wstar.json", "new.csv"])
+            .expect(0)
+            .out,
+        "b\na\n"
+    );
+    let scores = place
+        .run(&["predict", "train.wstar.json", "new.csv", "--scores"])
+        .expect(0)
+        .out;
     let lines: Vec<&str> = scores.lines().collect();
     assert_eq!(lines[0], "score");
     assert!(lines[1].parse::<f64>().unwrap() > 0.0 && lines[2].parse::<f64>().unwrap() < 0.0);
 
-    let ran = place.run(&["predict", "train.wstar.json", "new.csv", "--proba"]).expect(2);
+    let ran = place
+        .run(&["predict", "train.wstar.json", "new.csv", "--proba"])
+        .expect(2);
     assert!(ran.err.contains("no probabilities"), "{}", ran.err);
 
     place.write("unseen.csv", "colour,size\npurple,8.5\n");
-    let ran = place.run(&["predict", "train.wstar.json", "unseen.csv"]).expect(2);
-    assert!(ran.err.contains("purple") && ran.err.contains("--unseen ignore"), "{}", ran.err);
-    assert_eq!(place.run(&["predict", "train.wstar.json", "unseen.csv", "--unseen", "ignore"]).expect(0).out, "b\n");
+    let ran = place
+        .run(&["predict", "train.wstar.json", "unseen.csv"])
+        .expect(2);
+    assert!(
+        ran.err.contains("purple") && ran.err.contains("--unseen ignore"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(
+        place
+            .run(&["predict", "train.wstar.json", "unseen.csv", "--unseen", "ignore"])
+            .expect(0)
+            .out,
+        "b\n"
+    );
 }
 
 #[test]
 fn probabilities_are_csv_and_sum_to_one() {
     let place = Place::new();
     place.run(&["train", "@iris", "--method", "gaussian"]).expect(0);
-    let out = place.run(&["predict", "iris.wstar.json", "@iris", "--proba"]).expect(0).out;
+    let out = place
+        .run(&["predict", "iris.wstar.json", "@iris", "--proba"])
+        .expect(0)
+        .out;
     let mut lines = out.lines();
     assert_eq!(lines.next(), Some("setosa,versicolor,virginica"));
-    let rows: Vec<Vec<f64>> =
-        lines.map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+    let rows: Vec<Vec<f64>> = lines
+        .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
+        .collect();
     assert_eq!(rows.len(), 150);
-    assert!(rows.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+    assert!(
+        rows.iter()
+            .all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12)
+    );
 }
 
 #[test]
 fn evaluate_json_has_the_fields_of_the_contract() {
     let place = Place::new();
     place.run(&["train", "@iris", "--method", "lda"]).expect(0);
-    let object = place.run(&["evaluate", "iris.wstar.json", "@iris", "--json"]).expect(0).json();
+    let object = place
+        .run(&["evaluate", "iris.wstar.json", "@iris", "--json"])
+        .expect(0)
+        .json();
     assert_eq!(object["rows"], 150);
     // Fisher's data: linear discriminant analysis makes three errors on its own training set.
     assert!((object["error"].as_f64().unwrap() - 0.02).abs() < 1e-12);
@@ -114,7 +207,14 @@ fn evaluate_json_has_the_fields_of_the_contract() {
     let text = place.run(&["evaluate", "iris.wstar.json", "@iris"]).expect(0).out;
     assert!(text.contains("error      2.0 %"), "{text}");
     let object = place
-        .run(&["evaluate", "iris.wstar.json", "@iris", "--penalties", "0,1,1;1,0,10;1,1,0", "--json"])
+        .run(&[
+            "evaluate",
+            "iris.wstar.json",
+            "@iris",
+            "--penalties",
+            "0,1,1;1,0,10;1,1,0",
+            "--json",
+        ])
         .expect(0)
         .json();
     assert!(object["risk"].as_f64().unwrap() > 0.02, "{object}");
@@ -133,12 +233,28 @@ fn verify_holds_and_fails_when_a_weight_is_changed() {
         ("averaged-perceptron", "/certificate/parts/0/separator/weights/0"),
         ("voted-perceptron", "/certificate/parts/0/radius"),
     ] {
-        place.run(&["train", "@iris", "--positive", "setosa", "--method", method, "-o", "m.json"]).expect(0);
-        let holds = place.run(&["verify", "m.json", "@iris", "--json"]).expect(0).json();
+        place
+            .run(&[
+                "train",
+                "@iris",
+                "--positive",
+                "setosa",
+                "--method",
+                method,
+                "-o",
+                "m.json",
+            ])
+            .expect(0);
+        let holds = place
+            .run(&["verify", "m.json", "@iris", "--json"])
+            .expect(0)
+            .json();
         assert_eq!(holds["holds"], true, "{method}");
         let text = std::fs::read_to_string(place.path("m.json")).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let weight = document.pointer_mut(field).unwrap_or_else(|| panic!("{method}: no {field}"));
+        let weight = document
+            .pointer_mut(field)
+            .unwrap_or_else(|| panic!("{method}: no {field}"));
         *weight = serde_json::json!(-1.5 * weight.as_f64().unwrap() + 1.0);
         place.write("m.json", document.to_string());
         let ran = place.run(&["verify", "m.json", "@iris"]).expect(1);
@@ -149,8 +265,20 @@ fn verify_holds_and_fails_when_a_weight_is_changed() {
 #[test]
 fn verify_knows_what_was_held_out() {
     let place = Place::new();
-    let object =
-        place.run(&["train", "@wine", "--holdout", "0.25", "--method", "lda", "--seed", "7", "--json"]).expect(0).json();
+    let object = place
+        .run(&[
+            "train",
+            "@wine",
+            "--holdout",
+            "0.25",
+            "--method",
+            "lda",
+            "--seed",
+            "7",
+            "--json",
+        ])
+        .expect(0)
+        .json();
     assert!(object["test"]["error"].as_f64().unwrap() < 0.1);
     assert!(object["rows"].as_u64().unwrap() < 178);
     place.run(&["verify", "wine.wstar.json", "@wine"]).expect(0);
@@ -160,7 +288,18 @@ fn verify_knows_what_was_held_out() {
 fn the_model_file_depends_on_data_and_seed_alone() {
     let place = Place::new();
     let train = |out: &str, threads: &str, seed: &str| {
-        place.run(&["train", "@digits", "--threads", threads, "--seed", seed, "-o", out]).expect(0);
+        place
+            .run(&[
+                "train",
+                "@digits",
+                "--threads",
+                threads,
+                "--seed",
+                seed,
+                "-o",
+                out,
+            ])
+            .expect(0);
         std::fs::read(place.path(out)).unwrap()
     };
     let first = train("a.json", "1", "3");
@@ -174,11 +313,23 @@ fn traces_are_lines_of_json() {
     place.write("spam.csv", "free,money,kind\n0,1,spam\n1,0,ham\n0,0,ham\n");
     place
         .run(&[
-            "train", "spam.csv", "--method", "perceptron", "--ties", "positive", "--start", "-3,4,2", "--trace", "t.jsonl",
+            "train",
+            "spam.csv",
+            "--method",
+            "perceptron",
+            "--ties",
+            "positive",
+            "--start",
+            "-3,4,2",
+            "--trace",
+            "t.jsonl",
         ])
         .expect(0);
     let trace = std::fs::read_to_string(place.path("t.jsonl")).unwrap();
-    let steps: Vec<serde_json::Value> = trace.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps: Vec<serde_json::Value> = trace
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     // The lecture's own run: (b, w1, w2) after each look.
     let expected = [
         [-2.0, 4.0, 3.0],
@@ -219,27 +370,54 @@ fn inspect_shows_weights_by_name() {
     let place = Place::new();
     place.run(&["train", "@iris", "--method", "lda"]).expect(0);
     let text = place.run(&["inspect", "iris.wstar.json"]).expect(0).out;
-    assert!(text.contains("petal length") && text.contains("virginica"), "{text}");
-    let object = place.run(&["inspect", "iris.wstar.json", "--json"]).expect(0).json();
+    assert!(
+        text.contains("petal length") && text.contains("virginica"),
+        "{text}"
+    );
+    let object = place
+        .run(&["inspect", "iris.wstar.json", "--json"])
+        .expect(0)
+        .json();
     assert_eq!(object["names"].as_array().unwrap().len(), 4);
 }
 
 #[test]
 fn standardised_weights_are_told_in_raw_units() {
     let place = Place::new();
-    let args = ["train", "@wine", "--positive", "class 1", "--standardize", "--method", "perceptron", "--json"];
+    let args = [
+        "train",
+        "@wine",
+        "--positive",
+        "class 1",
+        "--standardize",
+        "--method",
+        "perceptron",
+        "--json",
+    ];
     let mut args = args.to_vec();
-    let classes = place.run(&["train", "@wine", "--method", "lda", "--json"]).expect(0).json()["classes"].clone();
+    let classes = place
+        .run(&["train", "@wine", "--method", "lda", "--json"])
+        .expect(0)
+        .json()["classes"]
+        .clone();
     args[3] = classes[0].as_str().unwrap();
     let object = place.run(&args).expect(0).json();
-    let weights: Vec<f64> =
-        object["weights"][0].as_array().unwrap().iter().map(|weight| weight.as_f64().unwrap()).collect();
+    let weights: Vec<f64> = object["weights"][0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|weight| weight.as_f64().unwrap())
+        .collect();
     let intercept = object["intercept"][0].as_f64().unwrap();
     // Scores from the raw columns must have the signs of the predictions.
     let raw = place.run(&["datasets", "wine"]).expect(0).out;
     let predicted = place.run(&["predict", "wine.wstar.json", "@wine"]).expect(0).out;
     for (line, label) in raw.lines().skip(1).zip(predicted.lines()) {
-        let cells: Vec<f64> = line.split(',').take(13).map(|cell| cell.parse().unwrap()).collect();
+        let cells: Vec<f64> = line
+            .split(',')
+            .take(13)
+            .map(|cell| cell.parse().unwrap())
+            .collect();
         let score: f64 = cells.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>() + intercept;
         assert_eq!(score > 0.0, label == args[3], "{line}");
     }

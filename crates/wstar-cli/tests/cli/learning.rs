@@ -43,15 +43,33 @@ fn nine_against_the_rest_from_the_published_files() {
         "mnist/t10k-images-idx3-ubyte.gz",
         "mnist/t10k-labels-idx1-ubyte.gz",
     ];
-    let Some(paths) = names.iter().map(|name| shared_data(name)).collect::<Option<Vec<_>>>() else {
+    let Some(paths) = names
+        .iter()
+        .map(|name| shared_data(name))
+        .collect::<Option<Vec<_>>>()
+    else {
         return;
     };
     let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
     let place = Place::new();
     let object = place
         .run(&[
-            "train", paths[0], "--labels", paths[1], "--test", paths[2], "--test-labels", paths[3], "--positive", "9",
-            "--method", "voted-perceptron", "--epochs", "1", "--no-intercept", "--json",
+            "train",
+            paths[0],
+            "--labels",
+            paths[1],
+            "--test",
+            paths[2],
+            "--test-labels",
+            paths[3],
+            "--positive",
+            "9",
+            "--method",
+            "voted-perceptron",
+            "--epochs",
+            "1",
+            "--no-intercept",
+            "--json",
         ])
         .expect(0)
         .json();
@@ -65,9 +83,16 @@ fn nine_against_the_rest_from_the_published_files() {
 #[test]
 fn several_classes_one_against_the_rest() {
     let place = Place::new();
-    let object = place.run(&["train", "@digits", "--holdout", "0.25", "--json"]).expect(0).json();
+    let object = place
+        .run(&["train", "@digits", "--holdout", "0.25", "--json"])
+        .expect(0)
+        .json();
     assert_eq!(object["weights"].as_array().unwrap().len(), 10);
-    assert!(object["test"]["error"].as_f64().unwrap() < 0.1, "{}", object["test"]);
+    assert!(
+        object["test"]["error"].as_f64().unwrap() < 0.1,
+        "{}",
+        object["test"]
+    );
 }
 
 #[test]
@@ -92,19 +117,47 @@ fn naive_bayes_on_words() {
         .expect(0)
         .json();
     assert_eq!(object["certificate"]["holds"], true);
-    assert!(object["test"]["error"].as_f64().unwrap() < 0.03, "{}", object["test"]);
+    assert!(
+        object["test"]["error"].as_f64().unwrap() < 0.03,
+        "{}",
+        object["test"]
+    );
 }
 
 #[test]
 fn a_penalty_matrix_moves_the_decision() {
     let place = Place::new();
-    place.run(&["train", "@breast-cancer", "--method", "lda", "-o", "plain.json"]).expect(0);
-    let plain = place.run(&["evaluate", "plain.json", "@breast-cancer", "--json"]).expect(0).json();
+    place
+        .run(&["train", "@breast-cancer", "--method", "lda", "-o", "plain.json"])
+        .expect(0);
+    let plain = place
+        .run(&["evaluate", "plain.json", "@breast-cancer", "--json"])
+        .expect(0)
+        .json();
     // To miss a malignant tumour (the second class) costs fifty times a false alarm.
-    place.run(&["train", "@breast-cancer", "--method", "lda", "--penalties", "0,1;50,0", "-o", "safe.json"]).expect(0);
-    let safe = place.run(&["evaluate", "safe.json", "@breast-cancer", "--json"]).expect(0).json();
+    place
+        .run(&[
+            "train",
+            "@breast-cancer",
+            "--method",
+            "lda",
+            "--penalties",
+            "0,1;50,0",
+            "-o",
+            "safe.json",
+        ])
+        .expect(0);
+    let safe = place
+        .run(&["evaluate", "safe.json", "@breast-cancer", "--json"])
+        .expect(0)
+        .json();
     assert_eq!(plain["classes"], serde_json::json!(["benign", "malignant"]));
     let missed = |object: &serde_json::Value| object["confusion"][1][0].as_f64().unwrap();
-    assert!(missed(&safe) < missed(&plain), "{} {}", missed(&safe), missed(&plain));
+    assert!(
+        missed(&safe) < missed(&plain),
+        "{} {}",
+        missed(&safe),
+        missed(&plain)
+    );
     assert!(safe["risk"].is_number());
 }

@@ -90,7 +90,13 @@ impl Ran {
     /// The one object that `--json` prints.
     #[track_caller]
     fn json(&self) -> serde_json::Value {
-        assert_eq!(self.out.trim_end().lines().count(), 1, "{}\n{}", self.out, self.err);
+        assert_eq!(
+            self.out.trim_end().lines().count(),
+            1,
+            "{}\n{}",
+            self.out,
+            self.err
+        );
         serde_json::from_str(&self.out).unwrap()
     }
 

@@ -9,7 +9,9 @@ fn generated(rows: usize) -> String {
     let mut text = String::new();
     let mut state = 1u64;
     let mut draw = |below: u64| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (state >> 33) % below
     };
     for _ in 0..rows {
@@ -35,9 +37,15 @@ fn streaming_equals_memory_bit_for_bit() {
     place.write("data.svm", generated(60_000));
     assert!(std::fs::metadata(place.path("data.svm")).unwrap().len() > 8_000_000);
     for method in ["online-perceptron", "averaged-perceptron", "voted-perceptron"] {
-        let common = ["train", "data.svm", "--method", method, "--rule", "cyclic", "--epochs", "2", "--quiet"];
-        place.run(&[&common[..], &["-o", "memory.json"]].concat()).expect(0);
-        place.run(&[&common[..], &["--stream", "-o", "stream.json"]].concat()).expect(0);
+        let common = [
+            "train", "data.svm", "--method", method, "--rule", "cyclic", "--epochs", "2", "--quiet",
+        ];
+        place
+            .run(&[&common[..], &["-o", "memory.json"]].concat())
+            .expect(0);
+        place
+            .run(&[&common[..], &["--stream", "-o", "stream.json"]].concat())
+            .expect(0);
         let memory = std::fs::read(place.path("memory.json")).unwrap();
         let stream = std::fs::read(place.path("stream.json")).unwrap();
         assert!(memory == stream, "{method}: the models differ");
@@ -52,21 +60,57 @@ fn standard_input_goes_by_once() {
     place.write("data.svm", &data);
     let ran = place
         .run_with(
-            &["train", "-", "--format", "svmlight", "--method", "online-perceptron", "--stream", "-o", "in.json"],
+            &[
+                "train",
+                "-",
+                "--format",
+                "svmlight",
+                "--method",
+                "online-perceptron",
+                "--stream",
+                "-o",
+                "in.json",
+            ],
             data.as_bytes(),
         )
         .expect(0);
     // Progress at 1, 2, 4 … examples, as online learners print it.
     assert!(ran.err.contains("2,048"), "{}", ran.err);
     assert!(ran.out.contains("no proof"), "{}", ran.out);
-    place.run(&["train", "data.svm", "--method", "online-perceptron", "-o", "file.json", "--quiet"]).expect(0);
-    let a = place.run(&["predict", "in.json", "data.svm", "--scores"]).expect(0).out;
-    let b = place.run(&["predict", "file.json", "data.svm", "--scores"]).expect(0).out;
+    place
+        .run(&[
+            "train",
+            "data.svm",
+            "--method",
+            "online-perceptron",
+            "-o",
+            "file.json",
+            "--quiet",
+        ])
+        .expect(0);
+    let a = place
+        .run(&["predict", "in.json", "data.svm", "--scores"])
+        .expect(0)
+        .out;
+    let b = place
+        .run(&["predict", "file.json", "data.svm", "--scores"])
+        .expect(0)
+        .out;
     assert!(a == b, "a stream and a file teach different models");
 
     let ran = place
         .run_with(
-            &["train", "-", "--format", "svmlight", "--stream", "--method", "averaged-perceptron", "--epochs", "3"],
+            &[
+                "train",
+                "-",
+                "--format",
+                "svmlight",
+                "--stream",
+                "--method",
+                "averaged-perceptron",
+                "--epochs",
+                "3",
+            ],
             data.as_bytes(),
         )
         .expect(2);
@@ -79,10 +123,21 @@ fn a_class_that_comes_late_is_an_error_unless_named() {
     let mut data = generated(50_000).replace("-1 ", "+1 ");
     data.push_str("-1 1:1\n");
     place.write("late.svm", &data);
-    let ran = place.run(&["train", "late.svm", "--method", "online-perceptron", "--stream"]).expect(2);
+    let ran = place
+        .run(&["train", "late.svm", "--method", "online-perceptron", "--stream"])
+        .expect(2);
     assert!(ran.err.contains("--classes"), "{}", ran.err);
     place
-        .run(&["train", "late.svm", "--method", "online-perceptron", "--stream", "--classes", "-1,1", "--quiet"])
+        .run(&[
+            "train",
+            "late.svm",
+            "--method",
+            "online-perceptron",
+            "--stream",
+            "--classes",
+            "-1,1",
+            "--quiet",
+        ])
         .expect(0);
 }
 

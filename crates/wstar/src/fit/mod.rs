@@ -9,7 +9,7 @@ use crate::certify::Certificate;
 use crate::data::{Classes, Dataset, Schema};
 use crate::error::Result;
 use crate::model::{FitRecord, Model, Predictor};
-use crate::settings::Settings;
+use crate::settings::{Method, Settings};
 use crate::watch::Watch;
 
 /// What a method gives back.
@@ -49,6 +49,16 @@ pub fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result
     settings.check()?;
     let (_, classes) = data.require_classes()?;
     let classes = classes.clone();
+    if settings.method.is_none() && settings.first_choice(data) == Method::Lda {
+        let settings = Settings {
+            method: Some(Method::Lda),
+            ..settings.clone()
+        };
+        // Nobody asked for this method, so nobody is refused for a covariance that it cannot invert.
+        if let Ok(outcome) = density::fit(data, &settings, watch) {
+            return Ok(outcome.into_model(&settings, data.schema.clone(), classes));
+        }
+    }
     let outcome = if settings.method().is_online() {
         online::fit_in_memory(data, settings, watch)?
     } else {

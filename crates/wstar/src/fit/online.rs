@@ -437,7 +437,12 @@ impl<'a> Fit<'a> {
                 ties: self.rule.ties,
             },
         };
-        Ok(self.outcome(predictor, run, Certificate::Separation { parts }))
+        let certificate = Certificate::Separation { parts };
+        if run.status == Status::Converged && !certificate.holds() {
+            // Nothing is left to move, and yet nothing is separated: the hulls touch.
+            run.status = Status::Diverging;
+        }
+        Ok(self.outcome(predictor, run, certificate))
     }
 }
 

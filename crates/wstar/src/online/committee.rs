@@ -345,6 +345,9 @@ impl<L: Learner> Voting<L> {
     /// that is still to come.
     pub fn into_committee(self) -> Committee {
         let mut committee = self.committee;
+        // A start at 0 takes no room, and is the same whether or not the features were counted before.
+        let used = committee.start.weights.iter().rposition(|&w| w != 0.0).map_or(0, |last| last + 1);
+        committee.start.weights.truncate(used);
         *last_survived(&mut committee) += 1;
         if self.voters == Voters::LastHalf {
             let total = committee.start_survived
