@@ -1,5 +1,7 @@
 //! Fits the mistake-driven methods: chooses the learner, feeds it, and certifies the run.
 
+use rayon::prelude::*;
+
 use crate::certify::{self, Certificate, RunConditions, Separation};
 use crate::data::{Classes, Dataset, Schema};
 use crate::error::{Error, Result};
@@ -14,6 +16,9 @@ use crate::watch::{Budget, Status, Unwatched, Watch};
 
 /// How much margin Kozinec's algorithm may leave on the table unless told otherwise.
 const DEFAULT_EPSILON: f64 = 0.01;
+
+/// Rows of a larger squared length would make sums of squares that are no numbers.
+const LARGEST_SQUARE: f64 = 1e280;
 
 /// Where the examples come from.
 enum Feed<'a> {
@@ -82,6 +87,15 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
             settings.method().name()
         ))
         .hint("use it with perceptron, pocket or kozinec"));
+    }
+    let longest = (0..codes.len())
+        .into_par_iter()
+        .map(|i| data.design.row(i).squared_norm())
+        .max_by(f64::total_cmp);
+    if longest.is_some_and(|squared| squared > LARGEST_SQUARE) {
+        return Err(Error::data("the numbers are too large to be squared")
+            .in_file(&data.source)
+            .hint("scale the columns"));
     }
     let feed = Feed::Memory {
         data,
@@ -428,8 +442,13 @@ impl<'a> Fit<'a> {
             .look_again(|examples| certify::recompute_separation(examples, &claims))?
             .unwrap_or_default();
         if run.status == Status::Converged && !parts.iter().all(Separation::holds) {
-            // The two points have met: there is no margin to find.
-            run.status = Status::Diverging;
+            // Either the points have met, and there is no margin to find, or rounding hid the last steps.
+            let met = parts.iter().any(|part| part.lower <= 0.0);
+            run.status = if met {
+                Status::Diverging
+            } else {
+                Status::IterationLimit
+            };
         }
         let predictor = match committees {
             Some(committees) => Predictor::Committee { committees },
