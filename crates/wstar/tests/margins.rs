@@ -1,4 +1,5 @@
 //! Margins: Kozinec's interval and the perceptron's γ against the exact margin from a general solver.
+#![allow(clippy::unwrap_used)]
 
 mod perceptrons_sets;
 

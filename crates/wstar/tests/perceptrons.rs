@@ -1,4 +1,5 @@
 //! The perceptron family against traces worked by hand and naive versions of its definitions.
+#![allow(clippy::unwrap_used)]
 
 mod perceptrons_sets;
 

@@ -1,4 +1,5 @@
 //! The mistake bound: never exceeded, proved anew by `verify`, and not to be forged.
+#![allow(clippy::unwrap_used)]
 
 mod perceptrons_sets;
 
