@@ -250,6 +250,30 @@ fn far_from_the_origin() {
 }
 
 #[test]
+fn too_far_from_the_origin_is_not_called_inseparable() {
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    for trial in 0..40 {
+        let offset = [1e7, 1e8, 1e9, 1e12][trial % 4];
+        let set = separable(&mut random, 3, 20, 0.1, 1.0, true);
+        let moved: Vec<Vec<f64>> = set
+            .rows
+            .iter()
+            .map(|x| x.iter().map(|v| v + offset).collect())
+            .collect();
+        let data = Dataset::labelled(&moved, &set.labels).unwrap();
+        let model = train(&data, &kozinec(0.01));
+        assert_ne!(
+            model.fit.status,
+            Status::Diverging,
+            "{offset:e} {:?}",
+            interval(&model)
+        );
+        let claimed = model.fit.status == Status::Converged;
+        assert_eq!(verify(&model, &data).unwrap().holds(), claimed);
+    }
+}
+
+#[test]
 fn inseparable_sets_end_at_the_budget() {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     for trial in 0..100 {

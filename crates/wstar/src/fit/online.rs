@@ -17,6 +17,9 @@ use crate::watch::{Budget, Status, Unwatched, Watch};
 /// How much margin Kozinec's algorithm may leave on the table unless told otherwise.
 const DEFAULT_EPSILON: f64 = 0.01;
 
+/// Points of two hulls that are nearer than this, measured by the longest row, are the same but for rounding.
+const MET: f64 = 1e-13;
+
 /// Rows of a larger squared length would make sums of squares that are no numbers.
 const LARGEST_SQUARE: f64 = 1e280;
 
@@ -88,11 +91,7 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         ))
         .hint("use it with perceptron, pocket or kozinec"));
     }
-    let longest = (0..codes.len())
-        .into_par_iter()
-        .map(|i| data.design.row(i).squared_norm())
-        .max_by(f64::total_cmp);
-    if longest.is_some_and(|squared| squared > LARGEST_SQUARE) {
+    if largest_square(data) > LARGEST_SQUARE {
         return Err(Error::data("the numbers are too large to be squared")
             .in_file(&data.source)
             .hint("scale the columns"));
@@ -104,6 +103,15 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         seed: settings.seed,
     };
     Fit::new(settings, classes.len(), data.features(), feed)?.fit(watch)
+}
+
+/// The squared length of the longest row.
+fn largest_square(data: &Dataset) -> f64 {
+    (0..data.rows())
+        .into_par_iter()
+        .map(|i| data.design.row(i).squared_norm())
+        .max_by(f64::total_cmp)
+        .unwrap_or_default()
 }
 
 /// Fits a mistake-driven method to a stream in constant memory.
@@ -388,6 +396,13 @@ impl<'a> Fit<'a> {
         Ok(())
     }
 
+    fn longest_row(&self) -> f64 {
+        match &self.feed {
+            Feed::Memory { data, .. } => largest_square(data).sqrt(),
+            Feed::Stream { .. } => 0.0,
+        }
+    }
+
     fn fit_kozinec(mut self, watch: &mut dyn Watch) -> Result<Outcome> {
         let rule = KozinecRule {
             epsilon: self.settings.epsilon.unwrap_or(DEFAULT_EPSILON),
@@ -442,9 +457,10 @@ impl<'a> Fit<'a> {
             .look_again(|examples| certify::recompute_separation(examples, &claims))?
             .unwrap_or_default();
         if run.status == Status::Converged && !parts.iter().all(Separation::holds) {
-            // Either the points have met, and there is no margin to find, or rounding hid the last steps.
-            let met = parts.iter().any(|part| part.lower <= 0.0);
-            run.status = if met {
+            // Either the points have met, and there is no margin to find, or rounding hid the last steps:
+            // the data lie too far from the origin for their margin.
+            let met = |part: &Separation| part.upper <= MET * self.longest_row();
+            run.status = if parts.iter().any(met) {
                 Status::Diverging
             } else {
                 Status::IterationLimit
