@@ -92,7 +92,7 @@ impl KeptRows {
 }
 
 /// How many points are scored together, so that one reading of the kept rows serves all of them.
-const POINTS: usize = 16;
+const POINTS: usize = 8;
 /// Points with more features than this come one by one: a block of them would fill the memory.
 const WIDEST_BLOCK: usize = 1 << 17;
 
