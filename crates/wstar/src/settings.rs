@@ -167,8 +167,15 @@ impl Settings {
         const FEW_COLUMNS: usize = 100;
         let enough = data.class_counts().iter().all(|&rows| rows > data.features());
         let suits = !data.design.is_sparse() && data.features() <= FEW_COLUMNS && enough;
-        let free = self.special_settings().iter().all(|(given, _, fits)| !given || fits(Method::Lda));
-        if suits && free { Method::Lda } else { Method::AveragedPerceptron }
+        let free = self
+            .special_settings()
+            .iter()
+            .all(|(given, _, fits)| !given || fits(Method::Lda));
+        if suits && free {
+            Method::Lda
+        } else {
+            Method::AveragedPerceptron
+        }
     }
 
     /// The most time the fit may take.

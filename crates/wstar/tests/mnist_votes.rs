@@ -1,5 +1,6 @@
 //! The table of the voted perceptron on handwritten digits: 9 against the rest, test error by passes.
 //! The entries are those of a lecture on the method; any shuffle reproduces them closely.
+#![allow(clippy::unwrap_used)]
 
 use std::fs::File;
 use std::io::Read;

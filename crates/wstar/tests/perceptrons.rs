@@ -1,4 +1,5 @@
 //! The perceptron family against traces worked by hand and naive versions of its definitions.
+#![allow(clippy::unwrap_used)]
 
 mod perceptrons_sets;
 
@@ -805,8 +806,8 @@ fn the_same_bits_for_any_number_of_threads() {
     let mut random = ChaCha8Rng::seed_from_u64(19);
     for names in [&["a", "b"][..], &["a", "b", "c"]] {
         // More rows than a block of the pocket, so that the blocks are shared among threads.
-        let mut data = noise(&mut random, 5, 10_000, names);
-        data.weights = Some((0..10_000).map(|_| random.random_range(0.1..2.0)).collect());
+        let mut data = noise(&mut random, 5, 5_000, names);
+        data.weights = Some((0..5_000).map(|_| random.random_range(0.1..2.0)).collect());
         for method in Method::ALL.into_iter().filter(|method| method.is_online()) {
             for rule in [Rule::Shuffled, Rule::Worst] {
                 let asked = Settings {

@@ -274,8 +274,26 @@ fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
         .run(&["train", "wide.csv", "--method", "online-perceptron", "--quiet"])
         .expect(0);
     let ran = place.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
-    assert!(ran.err.contains("1e200") && ran.err.contains("column e"), "{}", ran.err);
-    let ran = place.run(&["train", "wide.csv", "--drop", "e", "--method", "lda"]).expect(2);
+    assert!(
+        ran.err.contains("1e200") && ran.err.contains("column e"),
+        "{}",
+        ran.err
+    );
+    let ran = place
+        .run(&["train", "wide.csv", "--drop", "e", "--method", "lda"])
+        .expect(2);
     assert!(ran.err.contains("--shrinkage"), "{}", ran.err);
-    place.run(&["train", "wide.csv", "--drop", "e", "--method", "lda", "--shrinkage", "1e-3", "--quiet"]).expect(0);
+    place
+        .run(&[
+            "train",
+            "wide.csv",
+            "--drop",
+            "e",
+            "--method",
+            "lda",
+            "--shrinkage",
+            "1e-3",
+            "--quiet",
+        ])
+        .expect(0);
 }

@@ -261,7 +261,8 @@ fn measure(
     Ok(findings)
 }
 
-/// For each discriminant, the candidate and the margin that give the least bound.
+/// For each discriminant, the candidate and the margin that give the least bound: without slack if one
+/// of the candidates separates (`R²/γ²`, as everybody knows it), else with some.
 ///
 /// One pass: the margins of the rows are sorted into buckets between powers of √2, so that the slack at
 /// each power follows from sums over the smaller ones. What is found here only chooses; [`measure`] then
@@ -301,18 +302,17 @@ fn choose(
         .map(|(candidates, conditions)| {
             let lift = if conditions.intercept { 1.0 } else { 0.0 };
             let radius = (squared_radius + lift).sqrt();
-            let mut best: (f64, Separator) = (f64::INFINITY, (Hyperplane::default(), None));
+            let mut best: ((bool, f64), Separator) = ((true, f64::INFINITY), (Hyperplane::default(), None));
             for candidate in candidates {
                 // Larger than the radius no margin can be, and the slack would only stand for it.
                 let tried = candidate.margins_and_slacks().into_iter();
                 for (margin, slack) in tried.filter(|&(margin, _)| margin <= radius) {
                     let bound =
                         most_updates(radius, margin, slack, weights, &candidate.separator, conditions);
-                    if bound.is_some_and(|bound| bound < best.0) {
-                        best = (
-                            bound.unwrap_or_default(),
-                            (candidate.separator.clone(), Some(margin)),
-                        );
+                    if let Some(bound) = bound
+                        && (slack > 0.0, bound) < best.0
+                    {
+                        best = ((slack > 0.0, bound), (candidate.separator.clone(), Some(margin)));
                     }
                 }
             }

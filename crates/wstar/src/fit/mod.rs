@@ -1,6 +1,8 @@
 //! The one door to a fit: settings are checked, the method runs, its claim is certified, a model comes out.
 
 mod density;
+mod feed;
+mod kozinec;
 mod online;
 
 pub use online::fit_stream;

@@ -1,69 +1,22 @@
 //! Fits the mistake-driven methods: chooses the learner, feeds it, and certifies the run.
 
-use crate::certify::{self, Certificate, RunConditions, Separation};
+use rayon::prelude::*;
+
+use crate::certify::{self, Certificate, RunConditions};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
+use crate::fit::feed::Feed;
 use crate::model::{FitRecord, Hyperplane, Model, Predictor};
 use crate::online::{
-    Averaged, Examples, Hulls, InMemory, Kozinec, KozinecRule, Learner, Order, Passes, Perceptron,
-    PerceptronRule, Plan, Pocket, Run, Streamed, Voters, Voting, discriminants, run, run_worst,
+    Averaged, Hulls, Kozinec, KozinecRule, Learner, Passes, Perceptron, PerceptronRule, Plan, Pocket, Run,
+    Streamed, Voters, Voting, discriminants,
 };
 use crate::settings::{Method, Rule, Settings};
 use crate::watch::{Budget, Status, Unwatched, Watch};
 
-/// How much margin Kozinec's algorithm may leave on the table unless told otherwise.
-const DEFAULT_EPSILON: f64 = 0.01;
-
-/// Where the examples come from.
-enum Feed<'a> {
-    Memory {
-        data: &'a Dataset,
-        codes: &'a [u32],
-        rule: Rule,
-        seed: u64,
-    },
-    /// `again` tells whether the stream can be passed over once more.
-    Stream {
-        examples: &'a mut dyn Examples,
-        again: bool,
-    },
-}
-
-impl Feed<'_> {
-    fn run<L: Learner + Sync>(&mut self, team: &mut [L], plan: &Plan, watch: &mut dyn Watch) -> Result<Run> {
-        match self {
-            Feed::Memory {
-                data,
-                codes,
-                rule,
-                seed,
-            } => {
-                let order = match rule {
-                    Rule::Cyclic => Order::Cyclic,
-                    Rule::Shuffled => Order::Shuffled(*seed),
-                    Rule::Worst => return Ok(run_worst(team, data, codes, plan, watch)),
-                };
-                run(team, &mut InMemory::new(data, codes, order), plan, watch)
-            }
-            Feed::Stream { examples, .. } => run(team, *examples, plan, watch),
-        }
-    }
-
-    /// Lets `look` pass over the examples again, in the order of the rows; `None` if they are gone.
-    fn look_again<T>(&mut self, look: impl FnOnce(&mut dyn Examples) -> Result<T>) -> Result<Option<T>> {
-        match self {
-            Feed::Memory { data, codes, .. } => {
-                look(&mut InMemory::new(data, codes, Order::Cyclic)).map(Some)
-            }
-            Feed::Stream {
-                examples,
-                again: true,
-            } => look(*examples).map(Some),
-            Feed::Stream { again: false, .. } => Ok(None),
-        }
-    }
-}
+/// Rows of a larger squared length would make sums of squares that are no numbers.
+const LARGEST_SQUARE: f64 = 1e280;
 
 /// Fits a mistake-driven method to data in memory.
 pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
@@ -83,6 +36,11 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         ))
         .hint("use it with perceptron, pocket or kozinec"));
     }
+    if largest_square(data) > LARGEST_SQUARE {
+        return Err(Error::data("the numbers are too large to be squared")
+            .in_file(&data.source)
+            .hint("scale the columns"));
+    }
     let feed = Feed::Memory {
         data,
         codes,
@@ -90,6 +48,15 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         seed: settings.seed,
     };
     Fit::new(settings, classes.len(), data.features(), feed)?.fit(watch)
+}
+
+/// The squared length of the longest row.
+pub(super) fn largest_square(data: &Dataset) -> f64 {
+    (0..data.rows())
+        .into_par_iter()
+        .map(|i| data.design.row(i).squared_norm())
+        .max_by(f64::total_cmp)
+        .unwrap_or_default()
 }
 
 /// Fits a mistake-driven method to a stream in constant memory. A stream that goes by only once gives a
@@ -139,14 +106,14 @@ pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Wa
 }
 
 /// A fit of one of the mistake-driven methods.
-struct Fit<'a> {
-    settings: &'a Settings,
-    method: Method,
-    discriminants: usize,
-    features: usize,
-    rule: PerceptronRule,
-    start: Option<Hyperplane>,
-    feed: Feed<'a>,
+pub(super) struct Fit<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) method: Method,
+    pub(super) discriminants: usize,
+    pub(super) features: usize,
+    pub(super) rule: PerceptronRule,
+    pub(super) start: Option<Hyperplane>,
+    pub(super) feed: Feed<'a>,
 }
 
 /// What a team learnt.
@@ -265,7 +232,7 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let epochs = self.settings.epochs;
         let worst = matches!(
             self.feed,
@@ -296,7 +263,7 @@ impl<'a> Fit<'a> {
         }
     }
 
-    fn outcome(&self, predictor: Predictor, run: Run, certificate: Certificate) -> Outcome {
+    pub(super) fn outcome(&self, predictor: Predictor, run: Run, certificate: Certificate) -> Outcome {
         let rows = match &self.feed {
             Feed::Memory { data, codes, .. } => {
                 (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64
@@ -370,79 +337,6 @@ impl<'a> Fit<'a> {
             candidates.push(learner.hyperplane().clone());
         }
         Ok(())
-    }
-
-    fn fit_kozinec(mut self, watch: &mut dyn Watch) -> Result<Outcome> {
-        let rule = KozinecRule {
-            epsilon: self.settings.epsilon.unwrap_or(DEFAULT_EPSILON),
-            hulls: if self.rule.intercept {
-                Hulls::Two
-            } else {
-                Hulls::One
-            },
-        };
-        rule.check()?;
-        let team = vec![Kozinec::new(rule, self.features); self.discriminants];
-        let plan = self.plan();
-        let (team, committees, mut run) = match self.settings.vote {
-            Some(voters) => {
-                let mut team: Vec<_> = team
-                    .into_iter()
-                    .map(|learner| Voting::new(learner, voters, self.rule.ties, self.rule.intercept))
-                    .collect();
-                let run = self.feed.run(&mut team, &plan, watch)?;
-                let learners: Vec<Kozinec> = team.iter().map(|voting| voting.learner.clone()).collect();
-                let committees = team.into_iter().map(Voting::into_committee).collect();
-                (learners, Some(committees), run)
-            }
-            None => {
-                let mut team = team;
-                let run = self.feed.run(&mut team, &plan, watch)?;
-                (team, None, run)
-            }
-        };
-        watch.certifying();
-        let mut claims = Vec::new();
-        for (k, mut learner) in team.into_iter().enumerate() {
-            learner.settle();
-            let mut hyperplane = learner.hyperplane().clone();
-            if self.rule.intercept {
-                let of = self.discriminants;
-                self.feed
-                    .look_again(|examples| certify::centre(examples, k, of, &mut hyperplane))?;
-            }
-            let [positive, negative] = learner.multipliers();
-            claims.push(Separation {
-                lower: 0.0,
-                upper: 0.0,
-                epsilon: rule.epsilon,
-                intercept: self.rule.intercept,
-                positive,
-                negative,
-                hyperplane,
-            });
-        }
-        let parts = self
-            .feed
-            .look_again(|examples| certify::recompute_separation(examples, &claims))?
-            .unwrap_or_default();
-        if run.status == Status::Converged && !parts.iter().all(Separation::holds) {
-            // The two points have met: there is no margin to find.
-            run.status = Status::Diverging;
-        }
-        let predictor = match committees {
-            Some(committees) => Predictor::Committee { committees },
-            None => Predictor::Linear {
-                discriminants: claims.into_iter().map(|claim| claim.hyperplane).collect(),
-                ties: self.rule.ties,
-            },
-        };
-        let certificate = Certificate::Separation { parts };
-        if run.status == Status::Converged && !certificate.holds() {
-            // Nothing is left to move, and yet nothing is separated: the hulls touch.
-            run.status = Status::Diverging;
-        }
-        Ok(self.outcome(predictor, run, certificate))
     }
 }
 

@@ -92,7 +92,7 @@ impl KeptRows {
 }
 
 /// How many points are scored together, so that one reading of the kept rows serves all of them.
-const POINTS: usize = 16;
+const POINTS: usize = 8;
 /// Points with more features than this come one by one: a block of them would fill the memory.
 const WIDEST_BLOCK: usize = 1 << 17;
 
@@ -346,7 +346,12 @@ impl<L: Learner> Voting<L> {
     pub fn into_committee(self) -> Committee {
         let mut committee = self.committee;
         // A start at 0 takes no room, and is the same whether or not the features were counted before.
-        let used = committee.start.weights.iter().rposition(|&w| w != 0.0).map_or(0, |last| last + 1);
+        let used = committee
+            .start
+            .weights
+            .iter()
+            .rposition(|&w| w != 0.0)
+            .map_or(0, |last| last + 1);
         committee.start.weights.truncate(used);
         *last_survived(&mut committee) += 1;
         if self.voters == Voters::LastHalf {

@@ -91,6 +91,8 @@ fn worst<L: Learner + Sync>(
     let hyperplane = learner.hyperplane();
     (0..codes.len())
         .into_par_iter()
+        // Sharing out a few rows would cost more than scoring them.
+        .with_min_len(1024)
         .filter(|&i| data.weight(i) > 0.0)
         .map(|i| {
             let y = label(codes[i], discriminant, discriminants);

@@ -1,5 +1,5 @@
 //! Random data sets for the tests of the mistake-driven learners.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
