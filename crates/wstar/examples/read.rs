@@ -20,7 +20,12 @@ fn main() -> Result<()> {
         let start = Instant::now();
         let raw = read(&source, &ReadOptions::default())?;
         let seconds = start.elapsed().as_secs_f64();
-        let text = source.open()?.len() as f64 / 1e6;
+        // A pipe cannot be asked a second time how much it held.
+        let text = match &source {
+            Source::Path(path) if path.is_file() => source.open()?.len() as f64 / 1e6,
+            Source::Embedded(_) => source.open()?.len() as f64 / 1e6,
+            _ => f64::NAN,
+        };
         println!(
             "{text:.1} MB in {seconds:.3} s: {:.0} MB/s; result {:.0} MB, peak resident {} MB",
             text / seconds,
