@@ -172,8 +172,17 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
     if learning.start.as_ref().is_some_and(Vec::is_empty) {
         return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
     }
+    let method = args.method.map(method);
+    if args.trace.is_some() && method.is_some_and(|method| !method.is_online()) {
+        return Err(
+            Error::settings("--trace goes with the methods that learn step by step")
+                .hint("perceptron, online-, voted- and averaged-perceptron, pocket, kozinec")
+                .into(),
+        );
+    }
     Ok(Settings {
-        method: args.method.map(method),
+        // Whoever wants to see steps wants a method that makes them.
+        method: method.or(args.trace.as_ref().map(|_| Method::AveragedPerceptron)),
         epochs: learning.epochs,
         max_iter: learning.max_iter,
         max_seconds: learning.max_seconds,

@@ -181,7 +181,16 @@ fn no_permission_to_write() {
     }
     // A device that is always full: the old model stays.
     let ran = place
-        .run(&["train", "@iris", "--trace", "/dev/full", "-o", "old.json"])
+        .run(&[
+            "train",
+            "@iris",
+            "--method",
+            "perceptron",
+            "--trace",
+            "/dev/full",
+            "-o",
+            "old.json",
+        ])
         .expect(2);
     assert!(ran.err.contains("/dev/full"), "{}", ran.err);
     assert_eq!(
@@ -249,6 +258,7 @@ fn settings_that_make_no_sense() {
         ),
         (&["--method", "perceptron", "--start", "1,2"], "two classes"),
         (&["--epochs", "0"], "--epochs"),
+        (&["--method", "lda", "--trace", "t.jsonl"], "--trace"),
         (&["--holdout", "1.5"], "1.5"),
         (&["--method", "averaged-perceptron", "--rule", "worst"], "worst"),
         (&["--drop", "sepal lenght"], "sepal length"),
@@ -270,15 +280,28 @@ fn settings_that_make_no_sense() {
 fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
     let place = Place::new();
     place.write("wide.csv", "a,b,c,d,e,y\n1,1,0,7,1e200,p\n2,2,0,7,-1e200,n\n");
-    place
-        .run(&["train", "wide.csv", "--method", "online-perceptron", "--quiet"])
-        .expect(0);
+    // Numbers whose squares are no numbers are refused, not turned into infinities.
     let ran = place.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
     assert!(
         ran.err.contains("1e200") && ran.err.contains("column e"),
         "{}",
         ran.err
     );
+    let ran = place
+        .run(&["train", "wide.csv", "--method", "online-perceptron"])
+        .expect(2);
+    assert!(ran.err.contains("wide.csv"), "{}", ran.err);
+    place
+        .run(&[
+            "train",
+            "wide.csv",
+            "--drop",
+            "e",
+            "--method",
+            "online-perceptron",
+            "--quiet",
+        ])
+        .expect(0);
     let ran = place
         .run(&["train", "wide.csv", "--drop", "e", "--method", "lda"])
         .expect(2);

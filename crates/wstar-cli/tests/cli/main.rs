@@ -1,5 +1,5 @@
 //! The command line as its users meet it: one module a behaviour.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 mod bad_input;
 mod contract;

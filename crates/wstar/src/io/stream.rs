@@ -1,6 +1,6 @@
 //! Reading data larger than memory: chunk after chunk of whole rows, in constant memory.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use memchr::memrchr;
 
@@ -123,6 +123,9 @@ impl Chunks {
                 return Ok(None);
             }
             let end = self.rows_end()?;
+            if end == 0 && self.buffer.len() < wanted {
+                continue;
+            }
             if end == 0 {
                 if wanted >= LONGEST_ROW {
                     return Err(
@@ -150,18 +153,34 @@ impl Chunks {
         }
     }
 
-    /// Reads on until the buffer holds `wanted` bytes or all there is.
+    /// Reads on until the buffer holds `wanted` bytes or all there is. What comes in live is taken as it
+    /// comes, once the first chunk has settled how to read it: a slow stream must not be seen late.
     fn fill(&mut self, wanted: usize) -> Result<()> {
         if self.ended || self.buffer.len() >= wanted {
             return Ok(());
         }
-        self.buffer.reserve_exact(wanted - self.buffer.len());
-        let missing = (wanted - self.buffer.len()) as u64;
-        let read = (&mut self.reader)
-            .take(missing)
-            .read_to_end(&mut self.buffer)
-            .map_err(|cause| gzip_error(&self.name, &cause))?;
-        self.ended = (read as u64) < missing;
+        let missing = wanted - self.buffer.len();
+        self.buffer.reserve_exact(missing.min(LONGEST_ROW));
+        let mut reader = (&mut self.reader).take(missing as u64);
+        let settled = !matches!(self.state, State::Unknown | State::Whole);
+        if settled && !self.source.can_rewind() {
+            let filled = self.buffer.len();
+            self.buffer.resize(filled + missing, 0);
+            let read = loop {
+                match reader.read(&mut self.buffer[filled..]) {
+                    Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+                    read => break read.map_err(|cause| gzip_error(&self.name, &cause)),
+                }
+            };
+            self.buffer
+                .truncate(filled + read.as_ref().copied().unwrap_or_default());
+            self.ended = read? == 0;
+        } else {
+            let read = reader
+                .read_to_end(&mut self.buffer)
+                .map_err(|cause| gzip_error(&self.name, &cause))?;
+            self.ended = read < missing;
+        }
         Ok(())
     }
 
