@@ -279,7 +279,10 @@ fn settings_that_make_no_sense() {
 #[test]
 fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
     let place = Place::new();
-    place.write("wide.csv", "a,b,c,d,e,y\n1,1,0,7,1e200,p\n2,2,0,7,-1e200,n\n");
+    place.write(
+        "wide.csv",
+        "a,b,c,d,e,y\n1,1,0,7,1e200,p\n2,2,0,7,-1e200,n\n1.5,1.5,0,7,1,p\n3,3,0,7,1,n\n",
+    );
     // Numbers whose squares are no numbers are refused, not turned into infinities.
     let ran = place.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
     assert!(

@@ -238,7 +238,7 @@ fn unusable() -> Error {
     Error::model("a covariance of the model is singular")
 }
 
-fn refusal(sample: &Sample<'_>, gaussian: &Gaussian, k: usize, rows: usize, why: &Singular) -> Error {
+fn refusal(sample: &Sample<'_>, gaussian: &Gaussian, k: usize, rows: usize, cause: &Singular) -> Error {
     let whose = if gaussian.shared {
         "the shared covariance".to_owned()
     } else {
@@ -246,7 +246,7 @@ fn refusal(sample: &Sample<'_>, gaussian: &Gaussian, k: usize, rows: usize, why:
     };
     let name = |j: usize| sample.data.schema.feature_name(j);
     let features = gaussian.features();
-    let why = match why {
+    let why = match cause {
         Singular::Constant(columns) => {
             let shown: Vec<String> = columns.iter().take(3).map(|&j| name(j)).collect();
             let more = match columns.len() - shown.len() {
@@ -272,8 +272,14 @@ fn refusal(sample: &Sample<'_>, gaussian: &Gaussian, k: usize, rows: usize, why:
             format!("column {} is a linear combination of columns before it", name(*j))
         }
     };
+    // Shrinkage draws a covariance towards its own mean variance, and cannot make one out of nothing.
+    let nothing_varies = matches!(cause, Singular::Constant(columns) if columns.len() == features);
     Error::data(format!("{whose} is singular: {why}"))
-        .hint("use --shrinkage 1e-6, or drop columns")
+        .hint(if nothing_varies {
+            "more rows are needed, or another method"
+        } else {
+            "use --shrinkage 1e-6, or drop columns"
+        })
         .in_file(&sample.data.source)
 }
 
