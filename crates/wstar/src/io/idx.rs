@@ -17,6 +17,15 @@ pub(crate) fn read(bytes: &[u8], name: &str, labels: Option<&Path>) -> Result<Ma
             .hint("name the file of images, and give this one with --labels")
             .in_file(name));
     }
+    // With no size 0 the sizes multiply to the number of bytes there are, so no product overflows.
+    if sizes.contains(&0) {
+        let what = if *images == 0 {
+            "there are no images"
+        } else {
+            "the images have no pixels"
+        };
+        return Err(Error::data(what).in_file(name));
+    }
     let width = shape[1..].iter().product();
     let height = shape[0];
     let labels = labels.map(|path| read_labels(path, *images)).transpose()?;
@@ -114,6 +123,17 @@ mod tests {
             error.to_string().ends_with("these are images, not labels"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn images_without_pixels_are_refused_however_many() {
+        let most = [0xff, 0xff, 0xff, 0xff];
+        let none = [0, 0, 0, 0];
+        let head = [0, 0, 8, 4];
+        let pixels = [&head[..], &most, &none, &most, &most].concat();
+        assert_eq!(fails(&pixels), "f: the images have no pixels");
+        let images = [&head[..], &none, &most, &most, &most].concat();
+        assert_eq!(fails(&images), "f: there are no images");
     }
 
     #[test]

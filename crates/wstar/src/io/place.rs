@@ -31,17 +31,23 @@ impl<'a> Place<'a> {
 
     /// Positions of increasing offsets, in one pass over the text.
     pub(crate) fn positions(&self, text: &[u8], offsets: &[usize]) -> Vec<Position> {
-        let (mut from, mut line) = (0, self.first_line);
+        let mut from = 0;
+        let mut here = Position {
+            line: self.first_line,
+            column: 1,
+        };
+        // Each step looks only at what lies between two offsets: a line may be long and have many of them.
         let step = |&offset: &usize| {
-            let line_start = memrchr(b'\n', &text[..offset]).map_or(0, |at| at + 1);
-            if line_start > from {
-                line += lines(&text[from..line_start]);
-                from = line_start;
+            let between = &text[from..offset];
+            from = offset;
+            match memrchr(b'\n', between) {
+                Some(end) => {
+                    here.line += lines(between);
+                    here.column = 1 + characters(&between[end + 1..]);
+                }
+                None => here.column += characters(between),
             }
-            Position {
-                line,
-                column: 1 + characters(&text[line_start..offset]),
-            }
+            here
         };
         offsets.iter().map(step).collect()
     }
