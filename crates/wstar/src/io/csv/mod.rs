@@ -88,8 +88,12 @@ impl Survey {
             .par_iter()
             .map(|range| {
                 let part = &text[range.clone()];
-                check_text(part).map_err(|fault| fault.shifted(range.start))?;
-                Ok((split::rows(part), memchr(b'"', part).is_some()))
+                let seen = Bytes::of(part);
+                if seen.beyond_ascii || seen.nul {
+                    check_text(part).map_err(|fault| fault.shifted(range.start))?;
+                }
+                let unended = part.last().is_some_and(|&byte| byte != b'\n');
+                Ok((seen.lines + usize::from(unended), seen.quote))
             })
             .collect();
         let mut survey = Survey {
@@ -102,6 +106,39 @@ impl Survey {
             survey.quotes |= quotes;
         }
         Ok(survey)
+    }
+}
+
+/// Which bytes occur in a text.
+#[derive(Debug, Default, PartialEq)]
+struct Bytes {
+    lines: usize,
+    quote: bool,
+    nul: bool,
+    beyond_ascii: bool,
+}
+
+impl Bytes {
+    /// Looks for all of them in one go, in blocks that the compiler turns into vectors.
+    fn of(text: &[u8]) -> Self {
+        // So short that a count of lines fits into a byte.
+        const BLOCK: usize = 128;
+        let mut seen = Bytes::default();
+        let (mut quotes, mut nuls, mut all) = (0u8, 0u8, 0u8);
+        for block in text.chunks(BLOCK) {
+            let mut lines = 0u8;
+            for &byte in block {
+                lines += u8::from(byte == b'\n');
+                quotes |= u8::from(byte == b'"');
+                nuls |= u8::from(byte == 0);
+                all |= byte;
+            }
+            seen.lines += usize::from(lines);
+        }
+        seen.quote = quotes > 0;
+        seen.nul = nuls > 0;
+        seen.beyond_ascii = all >= 0x80;
+        seen
     }
 }
 
@@ -166,6 +203,20 @@ mod tests {
     use crate::data::{Cells, Column, Numbers};
     use crate::error::Position;
     use crate::io::Header;
+
+    proptest! {
+        #[test]
+        fn bytes_are_found_wherever_they_are(text in prop::collection::vec(
+            prop_oneof![20 => Just(b'x'), 1 => Just(b'\n'), 1 => Just(b'"'), 1 => Just(0), 1 => Just(0xC3)], 0..600)) {
+            let expected = Bytes {
+                lines: text.iter().filter(|&&byte| byte == b'\n').count(),
+                quote: text.contains(&b'"'),
+                nul: text.contains(&0),
+                beyond_ascii: text.contains(&0xC3),
+            };
+            prop_assert_eq!(Bytes::of(&text), expected);
+        }
+    }
 
     fn names(list: &[&str]) -> Vec<String> {
         list.iter().map(|&name| name.to_owned()).collect()
