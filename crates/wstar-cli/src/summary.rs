@@ -122,19 +122,20 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
 /// What a fit that fell short is missing, and what to do about it.
 fn shortfall(model: &Model) -> String {
     let status = model.fit.status.in_words();
+    let after = format!("stopped after {}", passes(model.fit.passes));
     match (model.fit.status, model.method) {
-        (Status::IterationLimit, Method::Perceptron) => format!(
-            "{status} ({}) with mistakes left: the classes may not be separable (try pocket or averaged-perceptron)",
-            passes(model.fit.passes)
-        ),
-        (Status::IterationLimit, Method::Kozinec) => format!(
-            "{status} ({}): the hulls may touch, or the margin is thin (try --epochs, a larger --epsilon, or pocket)",
-            passes(model.fit.passes)
-        ),
+        (Status::IterationLimit, Method::Perceptron) => {
+            format!(
+                "{after} with mistakes left: perhaps nothing separates these classes (try --method pocket)"
+            )
+        }
+        (Status::IterationLimit, Method::Kozinec) => {
+            format!("{after}: the hulls may touch, or the margin is thin (try a larger --epsilon, or pocket)")
+        }
         (Status::Diverging, Method::Kozinec) => {
             format!("{status}: the hulls of the classes meet, so no hyperplane separates them (try pocket)")
         }
-        _ => format!("it {status} after {}", passes(model.fit.passes)),
+        _ => format!("{status} after {}", passes(model.fit.passes)),
     }
 }
 

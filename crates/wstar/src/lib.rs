@@ -24,3 +24,8 @@ pub mod watch;
 pub use error::{Error, ErrorKind, Result};
 pub use fit::fit;
 pub use model::{Model, evaluate, verify};
+
+/// The README's example, so that it is compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

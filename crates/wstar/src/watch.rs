@@ -98,7 +98,7 @@ impl Status {
             Status::Completed => "completed",
             Status::IterationLimit => "stopped at its limit of passes or updates",
             Status::TimeLimit => "stopped at its limit of time",
-            Status::Stopped => "was stopped",
+            Status::Stopped => "stopped from outside",
             Status::Diverging => "cannot converge",
         }
     }
