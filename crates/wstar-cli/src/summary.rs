@@ -29,14 +29,18 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
         .zip(&trained.class_counts)
         .map(|(name, &rows)| format!("{name} {}", count(rows as u64)))
         .collect();
+    // A stream's rows are not counted by class.
+    let classes = match classes.as_slice() {
+        [] => shortened(model.classes.names(), 12),
+        counted => shortened(counted, 12),
+    };
     writeln!(
         results,
-        "{}: {} × {}, {} classes ({})",
+        "{}: {} × {}, {} classes ({classes})",
         style.strong(&trained.name),
         plural(model.fit.rows, "row"),
         plural(model.schema.features as u64, "feature"),
         model.classes.len(),
-        shortened(&classes, 12)
     )?;
     writeln!(results, "{}", how(model, args.method.is_none()))?;
     writeln!(results)?;
@@ -46,11 +50,11 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
     writeln!(results)?;
     results.write_all(weights(model, MOST_SHOWN).as_bytes())?;
     let path = trained.path.display();
-    writeln!(
-        results,
-        "model: {path}          next: wstar verify {path} {}",
-        args.data
-    )?;
+    let next = match args.data.as_str() {
+        "-" => format!("wstar inspect {path}"),
+        data => format!("wstar verify {path} {data}"),
+    };
+    writeln!(results, "model: {path}          next: {next}")?;
     if args.verbose {
         let seconds = &trained.seconds;
         writeln!(
@@ -103,20 +107,32 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    if let [first, .., last] = model.fit.mistakes_by_pass.as_slice()
-        && model.fit.rows > 0
-    {
-        let share = |mistakes: u64| percent(mistakes as f64 / model.fit.rows as f64);
-        lines.push((
-            "progress",
-            format!(
-                "mistakes while learning: {} in the first pass, {} in the last",
-                share(*first),
-                share(*last)
-            ),
+    lines.extend(progress(model).map(|text| ("progress", text)));
+    lines
+}
+
+/// How often a mistake-driven learner was wrong just before it learnt, pass by pass.
+fn progress(model: &Model) -> Option<String> {
+    let fit = &model.fit;
+    let mut passes = fit.mistakes_by_pass.as_slice();
+    let share = |mistakes: u64, of: u64| percent(mistakes as f64 / of.max(1) as f64);
+    if let [only] = passes {
+        return Some(format!(
+            "mistakes while learning: {} of {}",
+            share(*only, fit.seen),
+            count(fit.seen)
         ));
     }
-    lines
+    // A pass that was cut short tells nothing.
+    if fit.seen < fit.rows * fit.passes {
+        passes = &passes[..passes.len().saturating_sub(1)];
+    }
+    let [first, .., last] = passes else { return None };
+    Some(format!(
+        "mistakes while learning: {} in the first pass, {} in the last",
+        share(*first, fit.rows),
+        share(*last, fit.rows)
+    ))
 }
 
 /// What a fit that fell short is missing, and what to do about it.
