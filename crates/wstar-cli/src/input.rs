@@ -56,7 +56,7 @@ pub(crate) fn training_options(file: &FileArgs, columns: &ColumnArgs) -> Result<
 pub(crate) fn preparation(columns: &ColumnArgs) -> Preparation {
     Preparation {
         target: columns.target.clone(),
-        target_kind: TargetKind::Classes,
+        target_kind: TargetKind::Auto,
         positive: columns.positive.clone(),
         // Dropped columns are not even read.
         drop: Vec::new(),

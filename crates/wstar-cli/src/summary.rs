@@ -15,6 +15,9 @@ use crate::json::hyperplanes;
 use crate::output::{self, Style, count, number, percent, plural};
 use crate::train::Trained;
 
+/// Columns of weights shown side by side.
+const MOST_CLASSES: usize = 10;
+
 /// Features shown after a training.
 const MOST_SHOWN: usize = 10;
 
@@ -298,9 +301,11 @@ fn mistakes(part: &MistakeBound) -> String {
 
 /// The weights by name, the heaviest first.
 pub(crate) fn weights(model: &Model, most: usize) -> String {
-    let Some(planes) = hyperplanes(model) else {
+    let Some(mut planes) = hyperplanes(model) else {
         return String::new();
     };
+    let more_classes = planes.len().saturating_sub(MOST_CLASSES);
+    planes.truncate(MOST_CLASSES);
     let mut heaviest: Vec<usize> = (0..model.schema.features).collect();
     let weight = |j: usize| {
         planes
@@ -316,7 +321,7 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     }
     let columns: Vec<String> = match planes.len() {
         1 => vec![format!("for {}", model.classes.name(1))],
-        _ => model.classes.names().to_vec(),
+        shown => model.classes.names()[..shown].to_vec(),
     };
     let mut rows = vec![std::iter::once(String::new()).chain(columns).collect::<Vec<_>>()];
     for j in heaviest {
@@ -332,6 +337,12 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
         rows.push(std::iter::once("(intercept)".to_string()).chain(cells).collect());
     }
     let mut text = table(&rows);
+    if more_classes > 0 {
+        text += &format!(
+            "  … and {} more classes (wstar inspect --json)\n",
+            count(more_classes as u64)
+        );
+    }
     if left > 0 {
         text += &format!(
             "  … and {} lighter ones (wstar inspect --top N)\n",

@@ -164,7 +164,12 @@ impl Dataset {
             })
             .in_file(&self.source)),
             Target::Real(_) => {
-                Err(Error::data("the target is a real number, not a class").in_file(&self.source))
+                let name = self.schema.target.as_deref().unwrap_or("target");
+                Err(Error::data("the target is a real number, not a class")
+                    .hint(format!(
+                        "--categorical {name} makes its values classes, --positive one of them"
+                    ))
+                    .in_file(&self.source))
             }
             Target::Unknown => Err(Error::data("the data have no target column").in_file(&self.source)),
         }
