@@ -9,10 +9,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::data::design::{Dense, exact_in_f32};
+use crate::data::missing::not_finite;
 use crate::data::target::{as_number, canonical, position_of};
 use crate::data::text::SparseRows;
 use crate::data::{Cells, Column, Design, Encoding, Numbers, RawColumn, Schema, Texts, Unseen};
 use crate::error::{Error, Result, shown};
+use crate::kernel::pages::zeros;
+use crate::kernel::scan::position;
 
 /// Up to this many columns a design without texts is dense.
 const DENSE_WIDTH: usize = 64;
@@ -22,7 +25,7 @@ const NONE: u32 = u32::MAX;
 
 /// What a raw column contributes to the rows.
 enum Block {
-    /// Every value finite.
+    /// As they are.
     Numbers(Numbers),
     /// The column, within the block, that holds the row's 1; or [`NONE`].
     Levels(Vec<u32>),
@@ -63,9 +66,10 @@ pub(super) fn encode(
         offset += raw.encoding.width();
     }
     if is_sparse(schema) {
+        check_finite(&blocks, schema)?;
         sparse(blocks, rows, schema.features)
     } else {
-        dense(&blocks, rows, schema.features)
+        dense(&blocks, rows, schema)
     }
 }
 
@@ -169,16 +173,7 @@ fn block(column: Column, raw: &RawColumn, unseen: Unseen) -> Result<(Block, usiz
             if let Some(fill) = *fill {
                 numbers = filled(numbers, fill);
             }
-            let bad = match &numbers {
-                Numbers::F32(values) => values.iter().position(|value| !value.is_finite()),
-                Numbers::F64(values) => values.iter().position(|value| !value.is_finite()),
-            };
-            match bad {
-                None => Ok((Block::Numbers(numbers), 0)),
-                Some(row) => Err(Error::data(format!(
-                    "column {name} is not a finite number in row {row}"
-                ))),
-            }
+            Ok((Block::Numbers(numbers), 0))
         }
         (Cells::Categories { codes, levels }, Encoding::OneHot { levels: known, fill }) => {
             let place = |level: usize| match (known.len(), level) {
@@ -252,58 +247,92 @@ fn filled(numbers: Numbers, fill: f64) -> Numbers {
     }
 }
 
-fn dense(blocks: &[(usize, Block)], rows: usize, width: usize) -> Result<Design> {
+/// Refuses numbers that are infinite or, where nothing stands in for them, missing.
+fn check_finite(blocks: &[(usize, Block)], schema: &Schema) -> Result<()> {
+    let refused = blocks
+        .par_iter()
+        .zip(&schema.columns)
+        .find_map_first(|((_, block), raw)| {
+            let Block::Numbers(numbers) = block else {
+                return None;
+            };
+            let row = not_finite(numbers)?;
+            let name = &raw.name;
+            Some(Error::data(format!(
+                "column {name} is not a finite number in row {row}"
+            )))
+        });
+    refused.map_or(Ok(()), Err)
+}
+
+fn dense(blocks: &[(usize, Block)], rows: usize, schema: &Schema) -> Result<Design> {
+    let width = schema.features;
     let exact = blocks.par_iter().all(|(_, block)| match block {
-        Block::Numbers(Numbers::F64(values)) => values.iter().all(|&v| exact_in_f32(v)),
+        Block::Numbers(Numbers::F64(values)) => position(values, |v| !exact_in_f32(v)).is_none(),
         _ => true,
     });
     Ok(if exact {
         Design::Dense32(Dense::new(
-            row_major(blocks, rows, width, |v| v as f32),
+            row_major(blocks, rows, schema, |v| v as f32)?,
             rows,
             width,
         )?)
     } else {
-        Design::Dense64(Dense::new(row_major(blocks, rows, width, |v| v), rows, width)?)
+        Design::Dense64(Dense::new(row_major(blocks, rows, schema, |v| v)?, rows, width)?)
     })
 }
 
-/// Writes columns into rows: blocks of rows in parallel, each small enough to stay in the cache while
-/// every column adds its part.
+/// Writes columns into rows: blocks of rows in parallel, each small enough to stay in the first cache
+/// while every column adds its part. Numbers are checked on the way, while they are in the cache.
 fn row_major<T: Copy + Default + Send>(
     blocks: &[(usize, Block)],
     rows: usize,
-    width: usize,
+    schema: &Schema,
     convert: impl Fn(f64) -> T + Sync,
-) -> Vec<T> {
-    const CACHED: usize = 16 * 1024;
+) -> Result<Vec<T>> {
+    const CACHED: usize = 2048;
+    // So that a thread goes on where it is instead of sharing small blocks with the others.
+    const AT_ONCE: usize = 16;
+    let width = schema.features;
     let height = (CACHED / width.max(1)).max(16);
-    let mut values = vec![T::default(); rows * width];
-    values
+    let mut values = zeros(rows * width);
+    let write = |(part, values): (usize, &mut [T])| {
+        let start = part * height;
+        let span = start..(start + height).min(rows);
+        blocks.iter().all(|(offset, block)| {
+            let out = values.chunks_exact_mut(width);
+            match block {
+                Block::Numbers(Numbers::F32(column)) => {
+                    let column = &column[span.clone()];
+                    out.zip(column)
+                        .for_each(|(row, &v)| row[*offset] = convert(v.into()));
+                    position(column, |v| !v.is_finite()).is_none()
+                }
+                Block::Numbers(Numbers::F64(column)) => {
+                    let column = &column[span.clone()];
+                    out.zip(column).for_each(|(row, &v)| row[*offset] = convert(v));
+                    position(column, |v| !v.is_finite()).is_none()
+                }
+                Block::Levels(places) => {
+                    out.zip(&places[span.clone()])
+                        .filter(|(_, place)| **place != NONE)
+                        .for_each(|(row, &place)| row[offset + place as usize] = convert(1.0));
+                    true
+                }
+                // A design with texts is sparse.
+                Block::Text(_) => true,
+            }
+        })
+    };
+    let finite = values
         .par_chunks_mut((height * width).max(1))
         .enumerate()
-        .for_each(|(part, values)| {
-            let start = part * height;
-            let span = start..(start + height).min(rows);
-            for (offset, block) in blocks {
-                let out = values.chunks_exact_mut(width);
-                match block {
-                    Block::Numbers(Numbers::F32(column)) => out
-                        .zip(&column[span.clone()])
-                        .for_each(|(row, &v)| row[*offset] = convert(v.into())),
-                    Block::Numbers(Numbers::F64(column)) => out
-                        .zip(&column[span.clone()])
-                        .for_each(|(row, &v)| row[*offset] = convert(v)),
-                    Block::Levels(places) => out
-                        .zip(&places[span.clone()])
-                        .filter(|(_, place)| **place != NONE)
-                        .for_each(|(row, &place)| row[offset + place as usize] = convert(1.0)),
-                    // A design with texts is sparse.
-                    Block::Text(_) => {}
-                }
-            }
-        });
-    values
+        .with_min_len(AT_ONCE)
+        .all(write);
+    if !finite {
+        check_finite(blocks, schema)?;
+    }
+    Ok(values)
 }
 
 fn sparse(mut blocks: Vec<(usize, Block)>, rows: usize, width: usize) -> Result<Design> {

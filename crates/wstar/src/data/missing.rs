@@ -3,6 +3,7 @@
 
 use crate::data::{Cells, Column, Numbers};
 use crate::error::{Error, Result};
+use crate::kernel::scan::position;
 
 /// What is to be done about missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,12 +46,20 @@ pub(super) fn complete_rows<'a>(
     Ok((kept.len() < rows).then_some(kept))
 }
 
+/// The first number that is missing or infinite.
+pub(super) fn not_finite(numbers: &Numbers) -> Option<usize> {
+    match numbers {
+        Numbers::F32(values) => position(values, |value| !value.is_finite()),
+        Numbers::F64(values) => position(values, |value| !value.is_finite()),
+    }
+}
+
 /// A missing value that nothing may stand in for is an error, told by its place.
 pub(super) fn refuse_missing(column: &Column, hint: &str) -> Result<()> {
     let first = match &column.cells {
-        Cells::Numbers(Numbers::F32(values)) => values.iter().position(|value| value.is_nan()),
-        Cells::Numbers(Numbers::F64(values)) => values.iter().position(|value| value.is_nan()),
-        Cells::Categories { codes, .. } => codes.iter().position(|&code| code == Cells::MISSING),
+        Cells::Numbers(Numbers::F32(values)) => position(values, f32::is_nan),
+        Cells::Numbers(Numbers::F64(values)) => position(values, f64::is_nan),
+        Cells::Categories { codes, .. } => position(codes, |code| code == Cells::MISSING),
         Cells::Texts(_) => None,
     };
     let Some(row) = first else {

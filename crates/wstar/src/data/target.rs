@@ -1,7 +1,9 @@
 //! What is to be predicted, from the raw cells of the target column: classes or real numbers.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::data::missing::not_finite;
 use crate::data::{Cells, Classes, Numbers, Preparation, Target, TargetKind};
 use crate::error::{Error, Result, nearest, shown};
 
@@ -51,11 +53,11 @@ pub(super) fn learn(cells: &Cells, what: &str, how: &Preparation) -> Result<Targ
                 TargetKind::Real => 0,
                 _ => MOST_CLASSES,
             };
-            let whole = || numbers.iter().all(|value| value.fract() == 0.0);
-            let classes = if classes_asked || (most > 0 && whole()) {
-                number_classes(numbers, most)
-            } else {
-                None
+            let allowed = |value: f64| classes_asked || value.fract() == 0.0;
+            let classes = match numbers {
+                _ if most == 0 => None,
+                Numbers::F32(numbers) => number_classes(numbers, most, allowed),
+                Numbers::F64(numbers) => number_classes(numbers, most, allowed),
             };
             match classes {
                 Some(classes) => classes,
@@ -157,7 +159,7 @@ fn missing(what: &str, row: usize) -> Error {
 }
 
 fn check_finite(numbers: &Numbers, what: &str) -> Result<()> {
-    match numbers.iter().position(|value| !value.is_finite()) {
+    match not_finite(numbers) {
         None => Ok(()),
         Some(row) if numbers.get(row).is_nan() => Err(missing(what, row)),
         Some(row) => Err(Error::data(format!("{what} is not a finite number in row {row}"))),
@@ -182,29 +184,37 @@ fn category_classes(codes: &[u32], levels: &[String], what: &str) -> Result<Targ
     })
 }
 
-/// Numbers as classes, unless there are more than `most` different ones.
-fn number_classes(numbers: &Numbers, most: usize) -> Option<Target> {
-    let mut found: FxHashMap<u64, u32> = FxHashMap::default();
-    let mut names = Vec::new();
-    let mut codes = Vec::with_capacity(numbers.len());
-    for value in numbers.iter() {
-        let value = value + 0.0;
-        let code = *found.entry(value.to_bits()).or_insert_with(|| {
-            names.push(canonical(value));
-            names.len() as u32 - 1
-        });
-        if names.len() > most {
-            return None;
+/// Numbers as classes, unless there are more than `most` different ones or one is not `allowed`.
+fn number_classes<T: Copy + Into<f64> + Sync>(
+    numbers: &[T],
+    most: usize,
+    allowed: impl Fn(f64) -> bool,
+) -> Option<Target> {
+    let values = distinct(numbers, most).filter(|values| values.iter().all(|&value| allowed(value)))?;
+    let code = |&number: &T| {
+        let value: f64 = number.into();
+        values.partition_point(|&other| other < value) as u32
+    };
+    Some(Target::Classes {
+        codes: numbers.par_iter().map(code).collect(),
+        classes: Classes::new(values.iter().map(|&value| canonical(value))),
+    })
+}
+
+/// The different numbers, all of them finite, in order, unless there are more than `most`.
+fn distinct<T: Copy + Into<f64> + Sync>(numbers: &[T], most: usize) -> Option<Vec<f64>> {
+    const PART: usize = 1 << 15;
+    let add = |mut found: Vec<f64>, value: f64| {
+        let place = found.partition_point(|&other| other < value);
+        if found.get(place) != Some(&value) {
+            found.insert(place, value);
         }
-        codes.push(code);
-    }
-    let classes = Classes::new(names.iter().cloned());
-    let sorted: Vec<u32> = names
-        .iter()
-        .map(|name| classes.code(name).unwrap_or_default())
-        .collect();
-    codes.iter_mut().for_each(|code| *code = sorted[*code as usize]);
-    Some(Target::Classes { codes, classes })
+        (found.len() <= most).then_some(found)
+    };
+    numbers
+        .par_chunks(PART)
+        .map(|part| part.iter().map(|&number| number.into()).try_fold(Vec::new(), add))
+        .try_reduce(Vec::new, |all, part| part.into_iter().try_fold(all, add))
 }
 
 fn real(cells: &Cells, what: &str) -> Result<Target> {

@@ -3,4 +3,6 @@
 
 pub mod dense;
 pub mod map;
+pub mod pages;
+pub mod scan;
 pub mod sparse;
