@@ -296,6 +296,24 @@ mod tests {
     }
 
     #[test]
+    fn classes_of_a_long_column_are_found_wherever_they_occur() {
+        // No stretch of 1000 rows has more than one of the values.
+        let long = |classes: usize| -> Vec<f64> {
+            (0..classes * 1000)
+                .map(|i| 3.0 * ((i / 1000 * 7 % classes) as f64) - 50.0)
+                .collect()
+        };
+        let values = long(100);
+        let (codes, names) = learnt(&numbers(&values), &Preparation::default());
+        assert_eq!(names.len(), 100);
+        for (value, code) in values.iter().zip(codes) {
+            assert_eq!(names[code as usize], value.to_string());
+        }
+        let target = learn(&numbers(&long(101)), "y", &Preparation::default()).unwrap();
+        assert_eq!(target, Target::Real(long(101)));
+    }
+
+    #[test]
     fn the_kind_can_be_asked_for() {
         let classes = Preparation {
             target_kind: TargetKind::Classes,
