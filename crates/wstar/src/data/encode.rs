@@ -14,7 +14,6 @@ use crate::data::target::{as_number, canonical, position_of};
 use crate::data::text::SparseRows;
 use crate::data::{Cells, Column, Design, Encoding, Numbers, RawColumn, Schema, Texts, Unseen};
 use crate::error::{Error, Result, shown};
-use crate::kernel::pages::zeros;
 use crate::kernel::scan::position;
 
 /// Up to this many columns a design without texts is dense.
@@ -295,7 +294,7 @@ fn row_major<T: Copy + Default + Send>(
     const AT_ONCE: usize = 16;
     let width = schema.features;
     let height = (CACHED / width.max(1)).max(16);
-    let mut values = zeros(rows * width);
+    let mut values = vec![T::default(); rows * width];
     let write = |(part, values): (usize, &mut [T])| {
         let start = part * height;
         let span = start..(start + height).min(rows);

@@ -3,6 +3,5 @@
 
 pub mod dense;
 pub mod map;
-pub mod pages;
 pub mod scan;
 pub mod sparse;

@@ -10,7 +10,6 @@ use crate::io::csv::dialect::Cell;
 use crate::io::csv::layout::{Kind, Layout, Plan, Value, are_numbers};
 use crate::io::csv::part::{self, Levels, MOST_LEVELS, Notes, Room, Slot};
 use crate::io::place::{Fault, Place};
-use crate::kernel::pages::zeros;
 
 /// A part of the text, and room for how many rows it asks.
 pub(crate) struct Part {
@@ -30,9 +29,9 @@ impl Store {
     fn new(plan: &Plan, room: usize) -> Self {
         match plan.kind {
             Kind::Skipped | Kind::Text => Store::Nothing,
-            Kind::Number if plan.wide => Store::Wide(zeros(room)),
-            Kind::Number => Store::Narrow(zeros(room)),
-            Kind::Category => Store::Codes(zeros(room)),
+            Kind::Number if plan.wide => Store::Wide(vec![0.0; room]),
+            Kind::Number => Store::Narrow(vec![0.0; room]),
+            Kind::Category => Store::Codes(vec![0; room]),
         }
     }
 

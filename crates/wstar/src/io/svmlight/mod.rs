@@ -20,7 +20,6 @@ use crate::error::Result;
 use crate::io::number;
 use crate::io::place::{Fault, Place, without_mark};
 use crate::io::split;
-use crate::kernel::pages::zeros;
 use fault::{index_fault, label_fault, range_fault, repeat_fault, value_fault, zero_fault};
 
 /// The largest index a file may hold: the number of features must fit in 32 bits too.
@@ -179,8 +178,8 @@ fn parse<T: Store>(
     let entries: usize = counts.iter().map(|count| count.entries).sum();
     let mut starts = vec![0usize; rows + 1];
     let mut labels = vec![0.0f64; rows];
-    let mut indices: Vec<u32> = zeros(entries);
-    let mut values: Vec<T> = zeros(entries);
+    let mut indices = vec![0u32; entries];
+    let mut values = vec![T::default(); entries];
 
     let flags = AtomicU8::new(0);
     let first_fault = AtomicUsize::new(usize::MAX);
