@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use wstar::settings::Method;
 
 /// Classic linear models that come with a proof.
 #[derive(Debug, Parser)]
@@ -161,8 +163,8 @@ pub(crate) struct TrainArgs {
     #[arg(value_name = "DATA")]
     pub(crate) data: String,
     /// How to learn [default: lda on a few dense columns, else averaged-perceptron]
-    #[arg(long, value_enum)]
-    pub(crate) method: Option<MethodArg>,
+    #[arg(long, value_parser = method_parser())]
+    pub(crate) method: Option<Method>,
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
     #[command(flatten)]
@@ -210,28 +212,13 @@ pub(crate) struct TrainArgs {
     pub(crate) verbose: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum MethodArg {
-    /// Until no mistake is left
-    Perceptron,
-    /// Each example once
-    OnlinePerceptron,
-    /// All its hyperplanes vote
-    VotedPerceptron,
-    /// The mean of its hyperplanes
-    AveragedPerceptron,
-    /// The best hyperplane it has held
-    Pocket,
-    /// Maximum margin up to epsilon
-    Kozinec,
-    /// Gaussian classes, quadratic boundaries
-    Gaussian,
-    /// Gaussian classes, linear boundaries
-    Lda,
-    /// Independent features
-    NaiveBayes,
-    /// Smallest balls around the classes
-    Minimax,
+/// Every method by its name, each with what it does.
+fn method_parser() -> impl TypedValueParser<Value = Method> {
+    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.description()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let known = Method::ALL.into_iter().find(|method| method.name() == name);
+        known.ok_or("no such method")
+    })
 }
 
 /// The settings of the methods.

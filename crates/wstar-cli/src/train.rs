@@ -12,7 +12,7 @@ use wstar::schedule::Schedule;
 use wstar::settings::{Density, Method, Rule, Settings};
 use wstar::{Error, Model, evaluate};
 
-use crate::args::{DensityArg, MethodArg, RuleArg, ScheduleArg, TiesArg, TrainArgs, VoteArg};
+use crate::args::{DensityArg, RuleArg, ScheduleArg, TiesArg, TrainArgs, VoteArg};
 use crate::watch::{Follower, Show, catch_interrupt};
 use crate::{Answer, input, json, output, stream, summary};
 
@@ -172,7 +172,7 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
     if learning.start.as_ref().is_some_and(Vec::is_empty) {
         return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
     }
-    let method = args.method.map(method);
+    let method = args.method;
     if args.trace.is_some() && method.is_some_and(|method| !method.is_online()) {
         return Err(
             Error::settings("--trace goes with the methods that learn step by step")
@@ -221,19 +221,4 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
         holdout: args.holdout,
         seed: learning.seed,
     })
-}
-
-fn method(method: MethodArg) -> Method {
-    match method {
-        MethodArg::Perceptron => Method::Perceptron,
-        MethodArg::OnlinePerceptron => Method::OnlinePerceptron,
-        MethodArg::VotedPerceptron => Method::VotedPerceptron,
-        MethodArg::AveragedPerceptron => Method::AveragedPerceptron,
-        MethodArg::Pocket => Method::Pocket,
-        MethodArg::Kozinec => Method::Kozinec,
-        MethodArg::Gaussian => Method::Gaussian,
-        MethodArg::Lda => Method::Lda,
-        MethodArg::NaiveBayes => Method::NaiveBayes,
-        MethodArg::Minimax => Method::Minimax,
-    }
 }

@@ -66,6 +66,22 @@ impl Method {
         }
     }
 
+    /// What it does, in a few words.
+    pub fn description(self) -> &'static str {
+        match self {
+            Method::Perceptron => "Until no mistake is left",
+            Method::OnlinePerceptron => "Each example once",
+            Method::VotedPerceptron => "All its hyperplanes vote",
+            Method::AveragedPerceptron => "The mean of its hyperplanes",
+            Method::Pocket => "The best hyperplane it has held",
+            Method::Kozinec => "Maximum margin up to epsilon",
+            Method::Gaussian => "Gaussian classes, quadratic boundaries",
+            Method::Lda => "Gaussian classes, linear boundaries",
+            Method::NaiveBayes => "Independent features",
+            Method::Minimax => "Smallest balls around the classes",
+        }
+    }
+
     /// Whether it learns a row at a time, driven by its mistakes.
     pub fn is_online(self) -> bool {
         matches!(

@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::path::PathBuf;
+mod common;
 
+use common::{real_data, sparse};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -51,22 +52,6 @@ fn predictions(scorer: &Scorer, data: &Dataset) -> Vec<u32> {
         .chunks(scorer.classes())
         .map(|p| penalties.decide(p) as u32)
         .collect()
-}
-
-fn sparse(data: &Dataset) -> Dataset {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in data.design.iter() {
-        row.for_each(|j, v| {
-            if v != 0.0 {
-                indices.push(j as u32);
-                values.push(v);
-            }
-        });
-        starts.push(values.len());
-    }
-    let mut copy = data.clone();
-    copy.design = Design::from_csr(starts, indices, values, data.features()).unwrap();
-    copy
 }
 
 /// Counts, many of them 0, that differ a little between the classes.
@@ -527,28 +512,10 @@ proptest! {
     }
 }
 
-fn shared_data(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("WSTAR_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let file = root.join(path);
-    if file.exists() {
-        return Some(file);
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{} is not there",
-        file.display()
-    );
-    println!("left out: {} is not there", file.display());
-    None
-}
-
 /// Known: of the 150 flowers both discriminants put 3 into the wrong class.
 #[test]
 fn iris_has_three_errors() {
-    let Some(file) = shared_data("toy/iris.csv") else {
+    let Some(file) = real_data("toy/iris.csv") else {
         return;
     };
     let text = std::fs::read_to_string(file).unwrap();

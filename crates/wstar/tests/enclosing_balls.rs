@@ -2,15 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SupportedConeT, ZeroConeT,
 };
+use common::sparse;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::bayes::minimax::{self, Ball, Minimax};
-use wstar::data::{Dataset, Design};
+use wstar::data::Dataset;
 
 /// Class `a` holds the rows; class `b` is a single point, so that there are two classes.
 fn dataset(rows: &[Vec<f64>]) -> Dataset {
@@ -19,22 +22,6 @@ fn dataset(rows: &[Vec<f64>]) -> Dataset {
     let mut labels = vec!["a"; rows.len()];
     labels.push("b");
     Dataset::labelled(&all, &labels).unwrap()
-}
-
-fn sparse(data: &Dataset) -> Dataset {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in data.design.iter() {
-        row.for_each(|j, v| {
-            if v != 0.0 {
-                indices.push(j as u32);
-                values.push(v);
-            }
-        });
-        starts.push(values.len());
-    }
-    let mut copy = data.clone();
-    copy.design = Design::from_csr(starts, indices, values, data.features()).unwrap();
-    copy
 }
 
 fn ball(rows: &[Vec<f64>]) -> Ball {

@@ -1,13 +1,15 @@
 //! Margins: Kozinec's interval and the perceptron's γ against the exact margin from a general solver.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 mod perceptrons_sets;
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
 };
-use perceptrons_sets::{hyperplane, noise, separable, settings, sparse, train};
+use common::sparse;
+use perceptrons_sets::{hyperplane, noise, separable, settings, train};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::{Certificate, Separation};

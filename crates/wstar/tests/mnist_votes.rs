@@ -2,11 +2,14 @@
 //! The entries are those of a lecture on the method; any shuffle reproduces them closely.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use common::real_data;
 use flate2::read::GzDecoder;
 use rayon::prelude::*;
 use wstar::data::{Classes, Dataset, Design, Schema, Target};
@@ -18,27 +21,6 @@ use wstar::{evaluate, fit, verify};
 const PASSES: [f64; 6] = [0.1, 1.0, 2.0, 3.0, 4.0, 10.0];
 const ONLINE: [f64; 6] = [0.079, 0.064, 0.057, 0.063, 0.058, 0.059];
 const VOTED: [f64; 6] = [0.045, 0.039, 0.038, 0.038, 0.038, 0.037];
-
-/// The folder of the digits; absent, the test has nothing to do, unless it runs where it must not be.
-fn folder() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("WSTAR_DATA").map_or_else(beside, PathBuf::from);
-    let folder = data.join("mnist");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "no digits at {}",
-        folder.display()
-    );
-    // The test harness shows it on request.
-    #[allow(clippy::print_stdout)]
-    {
-        println!("skipped: no digits at {}", folder.display());
-    }
-    None
-}
 
 fn unpack(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -111,7 +93,7 @@ fn the_online_row_on_average() {
     // The last hyperplane of an online run is a matter of luck: single runs differ by ±0.03, so the
     // entries, which are of one run too, are compared with the mean of several.
     const RUNS: u64 = 8;
-    let Some(folder) = folder() else { return };
+    let Some(folder) = real_data("mnist") else { return };
     let (train, test) = (digits(&folder, "train"), digits(&folder, "t10k"));
     let Target::Classes { codes, .. } = &test.target else {
         panic!("no classes");
@@ -149,7 +131,7 @@ fn the_online_row_on_average() {
 
 #[test]
 fn the_voted_row() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = real_data("mnist") else { return };
     let (train, test) = (digits(&folder, "train"), digits(&folder, "t10k"));
     assert_eq!((train.rows(), test.rows()), (60_000, 10_000));
     let Target::Classes { codes, .. } = &test.target else {

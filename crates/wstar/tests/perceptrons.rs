@@ -1,11 +1,13 @@
 //! The perceptron family against traces worked by hand and naive versions of its definitions.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 mod perceptrons_sets;
 
 use std::ops::ControlFlow;
 
-use perceptrons_sets::{hyperplane, noise, separable, settings, sparse, train};
+use common::sparse;
+use perceptrons_sets::{hyperplane, noise, separable, settings, train};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::Certificate;

@@ -1,9 +1,11 @@
 //! The mistake bound: never exceeded, proved anew by `verify`, and not to be forged.
 #![allow(clippy::unwrap_used)]
 
+mod common;
 mod perceptrons_sets;
 
-use perceptrons_sets::{Separable, hyperplane, noise, separable, settings, sparse, train};
+use common::sparse;
+use perceptrons_sets::{Separable, hyperplane, noise, separable, settings, train};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::{Certificate, MistakeBound};

@@ -2,29 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod common;
+
 use std::path::PathBuf;
 
+use common::real_data;
 use wstar::data::{Cells, Design, Matrix, Origin, Raw, Table};
 use wstar::io::{ReadOptions, Source, read};
-
-/// The file of that name among the data for tests; `None`, said aloud, where there are none.
-fn published(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("WSTAR_DATA").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{} is absent; set WSTAR_DATA",
-        path.display()
-    );
-    println!("skipped: {} is absent (set WSTAR_DATA)", path.display());
-    None
-}
 
 fn matrix(path: PathBuf, options: &ReadOptions) -> Matrix {
     match read(&Source::Path(path), options).unwrap() {
@@ -58,14 +42,14 @@ fn level_counts(table: &Table, name: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn a9a() {
-    let Some(path) = published("a9a/a9a") else { return };
+    let Some(path) = real_data("a9a/a9a") else { return };
     let train = matrix(path, &ReadOptions::default());
     assert_eq!((train.design.rows(), train.design.features()), (32_561, 123));
     assert_eq!(train.design.stored(), 451_592);
     assert_eq!(count(&train.labels, 1.0), 7841);
     assert!(matches!(train.design, Design::Sparse32(_)));
     assert_eq!(train.origin, Origin::Indexed { base: 1 });
-    let Some(path) = published("a9a/a9a.t") else {
+    let Some(path) = real_data("a9a/a9a.t") else {
         return;
     };
     let test = matrix(path, &ReadOptions::default());
@@ -74,7 +58,7 @@ fn a9a() {
 
 #[test]
 fn newsgroups() {
-    let Some(path) = published("20news/20news_tfidf.test.svm.gz") else {
+    let Some(path) = real_data("20news/20news_tfidf.test.svm.gz") else {
         return;
     };
     let test = matrix(path, &ReadOptions::default());
@@ -87,7 +71,7 @@ fn newsgroups() {
 
 #[test]
 fn covtype() {
-    let Some(path) = published("covtype/covtype.csv.gz") else {
+    let Some(path) = real_data("covtype/covtype.csv.gz") else {
         return;
     };
     let covtype = table(path, &ReadOptions::default());
@@ -105,7 +89,7 @@ fn covtype() {
 
 #[test]
 fn spam() {
-    let Some(path) = published("sms_spam/SMSSpamCollection") else {
+    let Some(path) = real_data("sms_spam/SMSSpamCollection") else {
         return;
     };
     let options = ReadOptions {
@@ -126,7 +110,7 @@ fn spam() {
 
 #[test]
 fn default_of_credit_cards() {
-    let Some(path) = published("islr/Default.csv") else {
+    let Some(path) = real_data("islr/Default.csv") else {
         return;
     };
     let cards = table(path, &ReadOptions::default());
@@ -143,11 +127,11 @@ fn default_of_credit_cards() {
 
 #[test]
 fn mnist() {
-    let Some(images) = published("mnist/t10k-images-idx3-ubyte.gz") else {
+    let Some(images) = real_data("mnist/t10k-images-idx3-ubyte.gz") else {
         return;
     };
     let options = ReadOptions {
-        labels: published("mnist/t10k-labels-idx1-ubyte.gz"),
+        labels: real_data("mnist/t10k-labels-idx1-ubyte.gz"),
         ..Default::default()
     };
     let mnist = matrix(images, &options);

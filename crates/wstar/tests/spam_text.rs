@@ -3,25 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a test fails by panicking, and says what it skipped
 
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::path::Path;
+
+use common::real_data;
 use wstar::data::{
     Applied, Cells, Column, Dataset, Preparation, Raw, Table, Target, Texts, prepare, prepare_with, split_raw,
 };
-
-/// The folder of real data; `None`, said out loud, where it is absent (which CI does not accept).
-fn data_folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("WSTAR_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(std::env::var_os("CI").is_none(), "{} is absent", folder.display());
-    println!("skipped: {} is absent; set WSTAR_DATA", folder.display());
-    None
-}
 
 fn messages(path: &Path) -> Table {
     let file = std::fs::read_to_string(path).unwrap();
@@ -84,13 +73,15 @@ fn averaged_perceptron(data: &Dataset, epochs: usize) -> Vec<f64> {
 
 #[test]
 fn default_tf_idf_reaches_98_percent() {
-    let Some(folder) = data_folder() else { return };
+    let Some(path) = real_data("sms_spam/SMSSpamCollection") else {
+        return;
+    };
     let how = Preparation {
         target: Some("label".into()),
         ..Preparation::default()
     };
     for seed in 0..5 {
-        let table = messages(&folder.join("sms_spam/SMSSpamCollection"));
+        let table = messages(&path);
         assert_eq!(table.rows, 5574);
         let (train, test) = split_raw(Raw::Table(table), &how, 0.2, seed).unwrap();
         assert_eq!(test.rows(), 1115);

@@ -1,6 +1,7 @@
 //! Names, fields, streams and exit codes that scripts rely on.
 
-use crate::{Place, shared_data};
+use crate::Place;
+use crate::common::real_data;
 
 #[test]
 fn train_prints_one_screen_and_writes_a_model() {
@@ -425,7 +426,7 @@ fn standardised_weights_are_told_in_raw_units() {
 
 #[test]
 fn test_files_may_have_fewer_columns_in_svmlight() {
-    let (Some(train), Some(test)) = (shared_data("a9a/a9a"), shared_data("a9a/a9a.t")) else {
+    let (Some(train), Some(test)) = (real_data("a9a/a9a"), real_data("a9a/a9a.t")) else {
         return;
     };
     let place = Place::new();

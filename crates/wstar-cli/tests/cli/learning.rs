@@ -1,10 +1,11 @@
 //! Results on real data that are known from elsewhere.
 
-use crate::{Place, shared_data};
+use crate::Place;
+use crate::common::real_data;
 
 #[test]
 fn sms_spam_from_raw_text() {
-    let Some(messages) = shared_data("sms_spam/SMSSpamCollection") else {
+    let Some(messages) = real_data("sms_spam/SMSSpamCollection") else {
         return;
     };
     let place = Place::new();
@@ -45,7 +46,7 @@ fn nine_against_the_rest_from_the_published_files() {
     ];
     let Some(paths) = names
         .iter()
-        .map(|name| shared_data(name))
+        .map(|name| real_data(name))
         .collect::<Option<Vec<_>>>()
     else {
         return;

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 mod bad_input;
+#[path = "../../../wstar/tests/common/mod.rs"]
+mod common;
 mod contract;
 mod learning;
 mod streaming;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A folder of its own for each test, removed afterwards.
@@ -105,18 +107,4 @@ impl Ran {
         assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
         self
     }
-}
-
-/// The real data, or `None` (said on standard error) where they are absent; under CI they must be there.
-fn shared_data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("WSTAR_DATA")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-    let path = root.join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none(), "{} is missing", path.display());
-    eprintln!("skipped: {} is missing (set WSTAR_DATA)", path.display());
-    None
 }

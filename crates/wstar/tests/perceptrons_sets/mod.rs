@@ -3,28 +3,11 @@
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use wstar::data::{Dataset, Design};
+use wstar::data::Dataset;
 use wstar::model::{Hyperplane, Predictor};
 use wstar::settings::{Method, Settings};
 use wstar::watch::Unwatched;
 use wstar::{Model, fit};
-
-/// The same data, stored by their non-zeros.
-pub(crate) fn sparse(data: &Dataset) -> Dataset {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in data.design.iter() {
-        row.for_each(|j, v| {
-            if v != 0.0 {
-                indices.push(j as u32);
-                values.push(v);
-            }
-        });
-        starts.push(values.len());
-    }
-    let mut copy = data.clone();
-    copy.design = Design::from_csr(starts, indices, values, data.features()).unwrap();
-    copy
-}
 
 /// A set that a hyperplane of norm 1 separates, and this hyperplane (lifted: the intercept last).
 pub(crate) struct Separable {
