@@ -6,8 +6,8 @@ use std::ops::Range;
 use memchr::{memchr, memchr2};
 
 use crate::error::{Error, Result};
-use crate::io::place::Fault;
-use crate::io::{Format, ReadOptions, split};
+use crate::io::place::{Fault, lines};
+use crate::io::{Format, ReadOptions};
 
 /// How cells are separated and quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,32 +142,35 @@ impl Dialect {
         }
     }
 
-    /// Cuts a text that has quotes into parts of about `part_bytes`, each ending with a row.
+    /// Cuts a text whose quoted cells may span lines into parts of about `part_bytes`, each ending with a
+    /// row; tells the most rows that each can hold. Line ends within quotes are no rows: a file of them
+    /// would otherwise ask for room that grows with the square of its size.
     pub(crate) fn at_row_ends(
         &self,
         text: &[u8],
         part_bytes: usize,
-    ) -> std::result::Result<Vec<Range<usize>>, Fault> {
-        if !self.quotes_span {
-            return Ok(split::at_line_ends(text, part_bytes));
-        }
+    ) -> std::result::Result<Vec<(Range<usize>, usize)>, Fault> {
         let mut parts = Vec::new();
-        let mut start = 0;
+        let (mut start, mut rows) = (0, 0);
         let unclosed_quote = self.outside_quotes(text, |clear| {
-            let mut from = clear.start.max(start + part_bytes.max(1) - 1);
-            while from < clear.end
-                && let Some(end) = memchr(b'\n', &text[from..clear.end])
-            {
-                parts.push(start..from + end + 1);
-                start = from + end + 1;
-                from = start + part_bytes.max(1) - 1;
+            let mut at = clear.start;
+            loop {
+                let from = at.max(start + part_bytes.max(1) - 1).min(clear.end);
+                let Some(end) = memchr(b'\n', &text[from..clear.end]).map(|end| from + end + 1) else {
+                    rows += lines(&text[at..clear.end]) as usize;
+                    break;
+                };
+                rows += lines(&text[at..end]) as usize;
+                parts.push((start..end, std::mem::take(&mut rows)));
+                (start, at) = (end, end);
             }
         });
         if let Some(at) = unclosed_quote {
             return Err(unclosed(at));
         }
         if start < text.len() {
-            parts.push(start..text.len());
+            // The last row may have no end.
+            parts.push((start..text.len(), rows + 1));
         }
         Ok(parts)
     }
