@@ -14,11 +14,16 @@ pub mod error;
 pub mod fit;
 pub mod io;
 pub mod kernel;
+pub mod loss;
 pub mod metrics;
 pub mod model;
 pub mod online;
+pub mod oracle;
+pub mod penalty;
+pub mod problem;
 pub mod schedule;
 pub mod settings;
+pub mod solve;
 pub mod watch;
 
 pub use error::{Error, ErrorKind, Result};

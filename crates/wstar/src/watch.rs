@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Hyperplane;
+use crate::oracle::Layout;
 
 /// What happened at one step of a mistake-driven learner.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,25 @@ pub struct Progress {
     pub interval: Option<(f64, f64)>,
 }
 
+/// How an iterative solver is going.
+#[derive(Debug, Clone, Copy)]
+pub struct Iteration<'a> {
+    /// The solver's name.
+    pub solver: &'static str,
+    /// The iteration, from 1, over all solvers of the fit.
+    pub iteration: u64,
+    /// Passes over the data so far.
+    pub passes: u64,
+    /// The objective.
+    pub objective: f64,
+    /// The solver's own estimate of the relative gap; infinite where it has none yet.
+    pub relative_gap: f64,
+    /// The parameters.
+    pub parameters: &'a [f64],
+    /// How they lie.
+    pub layout: Layout,
+}
+
 /// Sees a fit while it runs. Every method may end it by returning [`ControlFlow::Break`].
 pub trait Watch {
     /// Whether [`step`](Watch::step) is to be called at all: a fit that nobody follows step by step is faster.
@@ -55,6 +75,11 @@ pub trait Watch {
 
     /// Called now and then, and at the end of every pass.
     fn progress(&mut self, _progress: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Called after every iteration of a solver.
+    fn iterate(&mut self, _iteration: &Iteration<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

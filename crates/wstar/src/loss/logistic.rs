@@ -1,0 +1,63 @@
+//! log(1 + e^(−yz)): the negative log-likelihood of a label under the odds e^z.
+
+use super::Loss;
+
+/// log(1 + e^(−yz)).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Logistic;
+
+impl Loss for Logistic {
+    fn value(self, y: f64, z: f64) -> f64 {
+        let m = y * z;
+        // Neither branch overflows, and both keep their digits where the loss is tiny.
+        if m > 0.0 {
+            (-m).exp().ln_1p()
+        } else {
+            m.exp().ln_1p() - m
+        }
+    }
+
+    fn slope(self, y: f64, z: f64) -> f64 {
+        -y * wrong(y * z)
+    }
+
+    fn curvature(self, y: f64, z: f64) -> f64 {
+        let e = (-(y * z).abs()).exp();
+        e / ((1.0 + e) * (1.0 + e))
+    }
+
+    fn conjugate(self, y: f64, s: f64) -> f64 {
+        let p = -y * s;
+        if !(0.0..=1.0).contains(&p) {
+            return f64::INFINITY;
+        }
+        entropy(p) + entropy(1.0 - p)
+    }
+
+    fn slopes(self, y: f64) -> (f64, f64) {
+        if y > 0.0 { (-1.0, 0.0) } else { (0.0, 1.0) }
+    }
+
+    fn all(self, y: f64, z: f64) -> (f64, f64, f64) {
+        let m = y * z;
+        let e = (-m.abs()).exp();
+        let share = 1.0 / (1.0 + e);
+        let (value, wrong) = if m > 0.0 {
+            (e.ln_1p(), e * share)
+        } else {
+            (e.ln_1p() - m, share)
+        };
+        (value, -y * wrong, e * share * share)
+    }
+}
+
+/// The probability of the other label at the margin m = yz.
+fn wrong(m: f64) -> f64 {
+    let e = (-m.abs()).exp();
+    if m > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
+}
+
+/// p·log p, 0 at 0.
+pub(super) fn entropy(p: f64) -> f64 {
+    if p > 0.0 { p * p.ln() } else { 0.0 }
+}

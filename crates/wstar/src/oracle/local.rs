@@ -1,0 +1,331 @@
+//! Rows in memory, passed over by all threads: in fixed blocks and lanes, so that the sums do not depend
+//! on how many threads there are.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
+use crate::oracle::products::{add_gram, add_pulls, add_squares, block_rows, scores};
+use crate::oracle::{Layout, LinePoint, Oracle, Query, Rows, Sums};
+
+/// Lanes at most: each sums a run of blocks, and all lanes are then added in order.
+const MOST_LANES: usize = 32;
+/// Numbers that all lanes together may keep.
+const MOST_LANE_NUMBERS: usize = 1 << 23;
+
+/// Rows in memory.
+pub struct Local<'a> {
+    rows: Rows<'a>,
+    loss: LossName,
+    layout: Layout,
+    total_weight: f64,
+    passes: u64,
+    /// The last point asked about and its scores, so that a line or a product there costs half.
+    point: Kept,
+    /// The last direction and its scores.
+    direction: Kept,
+}
+
+/// Parameters, and what they score.
+#[derive(Default)]
+struct Kept {
+    parameters: Vec<f64>,
+    scores: Vec<f64>,
+}
+
+impl<'a> Local<'a> {
+    /// Over rows that are as wide as the layout, or (if sparse) narrower.
+    pub fn new(rows: Rows<'a>, loss: LossName, layout: Layout) -> Self {
+        let total_weight = rows.total_weight();
+        Local {
+            rows,
+            loss,
+            layout,
+            total_weight,
+            passes: 0,
+            point: Kept::default(),
+            direction: Kept::default(),
+        }
+    }
+
+    fn keep(&self, kept: &mut Kept, parameters: &[f64]) -> bool {
+        if kept.parameters == parameters {
+            return false;
+        }
+        kept.parameters = parameters.to_vec();
+        kept.scores.resize(self.rows.len() * self.layout.outputs, 0.0);
+        let block = block_rows(self.rows.design);
+        kept.scores
+            .par_chunks_mut(block * self.layout.outputs)
+            .enumerate()
+            .for_each(|(b, out)| {
+                let rows = b * block..b * block + out.len() / self.layout.outputs;
+                scores(self.rows.design, rows, self.layout, parameters, out);
+            });
+        true
+    }
+
+    /// Sums what `add` makes of every block, with room for `numbers` sums in each lane.
+    fn sum(&self, numbers: usize, add: impl Fn(Range<usize>, &mut Sums) + Sync) -> Sums {
+        let block = block_rows(self.rows.design);
+        let blocks = self.rows.len().div_ceil(block);
+        let lanes = (MOST_LANE_NUMBERS / numbers.max(1))
+            .clamp(2, MOST_LANES)
+            .min(blocks.max(1));
+        let sums: Vec<Sums> = (0..lanes)
+            .into_par_iter()
+            .map(|lane| {
+                let mut sums = Sums::default();
+                for b in blocks * lane / lanes..blocks * (lane + 1) / lanes {
+                    add(b * block..((b + 1) * block).min(self.rows.len()), &mut sums);
+                }
+                sums
+            })
+            .collect();
+        let mut total = Sums::default();
+        sums.iter().for_each(|sums| total.merge(sums));
+        total
+    }
+
+    /// Turns the scores of rows into the loss's gradient by them, and its curvature for a single output;
+    /// gives the loss.
+    fn differentiate(&self, rows: Range<usize>, scores: &mut [f64], curvatures: Option<&mut [f64]>) -> f64 {
+        let weights = &self.rows.weights;
+        let targets = &self.rows.targets[rows.clone()];
+        let mut value = 0.0;
+        on_loss!(self.loss, loss => {
+            let mut curvatures = curvatures;
+            for (at, i) in rows.enumerate() {
+                let weight = weights.get(i);
+                let (l, slope, curvature) = loss.all(targets[at], scores[at]);
+                value += weight * l;
+                scores[at] = weight * slope;
+                if let Some(curvatures) = curvatures.as_deref_mut() {
+                    curvatures[at] = weight * curvature;
+                }
+            }
+        }, softmax => {
+            for (at, i) in rows.enumerate() {
+                let weight = weights.get(i);
+                let scores = &mut scores[at * self.layout.outputs..(at + 1) * self.layout.outputs];
+                value += weight * Softmax.value_and_gradient(targets[at] as usize, scores);
+                scores.iter_mut().for_each(|slope| *slope *= weight);
+            }
+        });
+        value
+    }
+
+    fn kept<'k>(&self, kept: &'k Kept, rows: &Range<usize>) -> &'k [f64] {
+        &kept.scores[rows.start * self.layout.outputs..rows.end * self.layout.outputs]
+    }
+
+    fn gradient(&self, point: &Kept) -> Sums {
+        let layout = self.layout;
+        self.sum(layout.len(), |rows, sums| {
+            sums.gradient.resize(layout.len(), 0.0);
+            let mut pulls = self.kept(point, &rows).to_vec();
+            sums.value += self.differentiate(rows.clone(), &mut pulls, None);
+            add_pulls(self.rows.design, rows, layout, &pulls, &mut sums.gradient);
+        })
+    }
+
+    /// Curvatures of each row for every pair of outputs k ≥ l: `h(k, l)` is called with each pair's.
+    fn curvatures(&self, rows: &Range<usize>, pulls: &[f64], mut h: impl FnMut(usize, usize, &[f64])) {
+        let outputs = self.layout.outputs;
+        let mut each = vec![0.0; rows.len()];
+        // A row's share of class k is its pull over its weight, plus 1 for the true class.
+        let share = |i: usize, k: usize| {
+            let weight = self.rows.weights.get(i);
+            let own = f64::from(u8::from(self.rows.targets[i] as usize == k));
+            if weight == 0.0 {
+                0.0
+            } else {
+                pulls[(i - rows.start) * outputs + k] / weight + own
+            }
+        };
+        for k in 0..outputs {
+            for l in 0..=k {
+                for (each, i) in each.iter_mut().zip(rows.clone()) {
+                    let own = f64::from(u8::from(k == l));
+                    *each = self.rows.weights.get(i) * share(i, k) * (own - share(i, l));
+                }
+                h(k, l, &each);
+            }
+        }
+    }
+
+    fn hessian(&self, point: &Kept, diagonal_only: bool) -> Sums {
+        let (layout, design) = (self.layout, self.rows.design);
+        let (length, width) = (layout.len(), layout.width());
+        let numbers = if diagonal_only { length } else { length * length };
+        let mut sums = self.sum(numbers, |rows, sums| {
+            sums.gradient.resize(length, 0.0);
+            let mut pulls = self.kept(point, &rows).to_vec();
+            if layout.outputs == 1 {
+                let mut h = vec![0.0; rows.len()];
+                sums.value += self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
+                if diagonal_only {
+                    add_squares(design, rows, layout, &h, &mut sums.gradient);
+                } else {
+                    sums.hessian.resize(length * length, 0.0);
+                    add_gram(design, rows.clone(), layout, &h, &mut sums.hessian);
+                    add_pulls(design, rows, layout, &pulls, &mut sums.gradient);
+                }
+                return;
+            }
+            sums.value += self.differentiate(rows.clone(), &mut pulls, None);
+            if diagonal_only {
+                self.curvatures(&rows, &pulls, |k, l, h| {
+                    if k == l {
+                        let sum = &mut sums.gradient[k * width..(k + 1) * width];
+                        add_squares(design, rows.clone(), layout, h, sum);
+                    }
+                });
+                return;
+            }
+            sums.hessian.resize(length * length, 0.0);
+            // The Gram matrix of each pair of outputs, one after another; they are put in place at the end.
+            let mut pair = 0;
+            self.curvatures(&rows, &pulls, |_, _, h| {
+                let gram = &mut sums.hessian[pair * width * width..(pair + 1) * width * width];
+                add_gram(design, rows.clone(), layout, h, gram);
+                pair += 1;
+            });
+            add_pulls(design, rows, layout, &pulls, &mut sums.gradient);
+        });
+        if !diagonal_only {
+            sums.hessian = both_triangles(&sums.hessian, layout);
+        }
+        sums
+    }
+
+    fn product(&self, point: &Kept, direction: &Kept) -> Sums {
+        let layout = self.layout;
+        self.sum(layout.len(), |rows, sums| {
+            sums.gradient.resize(layout.len(), 0.0);
+            let mut pulls = self.kept(point, &rows).to_vec();
+            let along = self.kept(direction, &rows);
+            if layout.outputs == 1 {
+                let mut h = vec![0.0; rows.len()];
+                self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
+                pulls
+                    .iter_mut()
+                    .zip(&h)
+                    .zip(along)
+                    .for_each(|((pull, h), z)| *pull = h * z);
+            } else {
+                let mut out = vec![0.0; layout.outputs];
+                for (at, i) in rows.clone().enumerate() {
+                    let span = at * layout.outputs..(at + 1) * layout.outputs;
+                    let class = self.rows.targets[i] as usize;
+                    Softmax.value_and_gradient(class, &mut pulls[span.clone()]);
+                    Softmax.curvature_times(class, &pulls[span.clone()], &along[span.clone()], &mut out);
+                    let weight = self.rows.weights.get(i);
+                    pulls[span]
+                        .iter_mut()
+                        .zip(&out)
+                        .for_each(|(pull, out)| *pull = weight * out);
+                }
+            }
+            add_pulls(self.rows.design, rows, layout, &pulls, &mut sums.gradient);
+        })
+    }
+
+    fn line(&self, point: &Kept, direction: &Kept, steps: &[f64]) -> Sums {
+        let outputs = self.layout.outputs;
+        self.sum(1, |rows, sums| {
+            sums.line.resize(steps.len(), LinePoint::default());
+            let along = self.kept(direction, &rows);
+            for (step, line) in steps.iter().zip(&mut sums.line) {
+                let mut pulls = self.kept(point, &rows).to_vec();
+                pulls.iter_mut().zip(along).for_each(|(z, d)| *z += step * d);
+                if outputs == 1 {
+                    let mut h = vec![0.0; rows.len()];
+                    line.value += self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
+                    line.curvature += h.iter().zip(along).map(|(h, z)| h * z * z).sum::<f64>();
+                } else {
+                    let mut out = vec![0.0; outputs];
+                    for (at, i) in rows.clone().enumerate() {
+                        let span = at * outputs..(at + 1) * outputs;
+                        let (class, weight) = (self.rows.targets[i] as usize, self.rows.weights.get(i));
+                        let pulls = &mut pulls[span.clone()];
+                        line.value += weight * Softmax.value_and_gradient(class, pulls);
+                        Softmax.curvature_times(class, pulls, &along[span.clone()], &mut out);
+                        line.curvature += weight * dot(&out, &along[span]);
+                        pulls.iter_mut().for_each(|pull| *pull *= weight);
+                    }
+                }
+                line.slope += dot(&pulls, along);
+            }
+        })
+    }
+}
+
+impl Oracle for Local<'_> {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn total_weight(&self) -> f64 {
+        self.total_weight
+    }
+
+    fn passes(&self) -> u64 {
+        self.passes
+    }
+
+    fn ask(&mut self, query: Query<'_>) -> Result<Sums> {
+        let (mut point, mut direction) = (
+            std::mem::take(&mut self.point),
+            std::mem::take(&mut self.direction),
+        );
+        let (at, along) = match query {
+            Query::Gradient { at } | Query::Hessian { at } | Query::Diagonal { at } => (at, None),
+            Query::Product { at, along } | Query::Line { at, along, .. } => (at, Some(along)),
+        };
+        let mut read = self.keep(&mut point, at);
+        if let Some(along) = along {
+            read |= self.keep(&mut direction, along);
+        }
+        let sums = match query {
+            Query::Gradient { .. } => self.gradient(&point),
+            Query::Hessian { .. } => self.hessian(&point, false),
+            Query::Diagonal { .. } => self.hessian(&point, true),
+            Query::Product { .. } => self.product(&point, &direction),
+            Query::Line { steps, .. } => self.line(&point, &direction, steps),
+        };
+        (self.point, self.direction) = (point, direction);
+        // A line on scores that are known reads no row.
+        self.passes += u64::from(read || !matches!(query, Query::Line { .. }));
+        Ok(sums)
+    }
+}
+
+/// The whole Hessian from lower triangles: one output's own, or those of all pairs of outputs in a row.
+fn both_triangles(lower: &[f64], layout: Layout) -> Vec<f64> {
+    let (length, width) = (layout.len(), layout.width());
+    let mut whole = vec![0.0; length * length];
+    let mut pair = 0;
+    for k in 0..layout.outputs {
+        for l in 0..=k {
+            let gram = &lower[pair * width * width..(pair + 1) * width * width];
+            pair += 1;
+            for column in 0..width {
+                for row in column..width {
+                    let value = gram[column * width + row];
+                    for (r, c) in [(row, column), (column, row)] {
+                        whole[(l * width + c) * length + k * width + r] = value;
+                        whole[(k * width + r) * length + l * width + c] = value;
+                    }
+                }
+            }
+        }
+    }
+    whole
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    crate::kernel::dense::dot(a, b)
+}

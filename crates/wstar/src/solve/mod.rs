@@ -1,0 +1,180 @@
+//! Solvers: one file each, headed by the problem it solves and where the method comes from.
+//!
+//! A solver gets a [`Problem`] and a start, and returns a [`Solution`]. Stopping early is a [`Status`],
+//! never an error. It stops when its own estimate of the relative gap reaches the tolerance; the
+//! certificate is made afterwards by [`certify`](crate::certify), which takes nothing from it but the point.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::problem::Problem;
+use crate::watch::{Budget, Iteration, Status, Watch};
+
+/// The solvers by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SolverName {
+    /// Steps down the gradient.
+    GradientDescent,
+    /// Steps down the gradient of a few rows at a time.
+    Sgd,
+    /// Newton's method with the whole Hessian.
+    Newton,
+    /// Newton's method with conjugate gradients.
+    NewtonCg,
+    /// Broyden–Fletcher–Goldfarb–Shanno, with the whole inverse Hessian.
+    Bfgs,
+    /// The same from the last few steps only.
+    Lbfgs,
+    /// One weight at a time, for ℓ1 and the elastic net.
+    CoordinateDescent,
+    /// One row's multiplier at a time.
+    DualCoordinateDescent,
+    /// Primal–dual interior point, for losses with kinks.
+    InteriorPoint,
+    /// Least squares by the normal equations.
+    NormalEquations,
+    /// Least squares by a QR factorisation.
+    Qr,
+    /// Least squares by a singular value decomposition.
+    Svd,
+    /// Least squares with one feature, in closed form.
+    ClosedForm,
+}
+
+impl SolverName {
+    /// All solvers, in the order in which help lists them.
+    pub const ALL: [SolverName; 13] = [
+        SolverName::GradientDescent,
+        SolverName::Sgd,
+        SolverName::Newton,
+        SolverName::NewtonCg,
+        SolverName::Bfgs,
+        SolverName::Lbfgs,
+        SolverName::CoordinateDescent,
+        SolverName::DualCoordinateDescent,
+        SolverName::InteriorPoint,
+        SolverName::NormalEquations,
+        SolverName::Qr,
+        SolverName::Svd,
+        SolverName::ClosedForm,
+    ];
+
+    /// Its name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            SolverName::GradientDescent => "gradient-descent",
+            SolverName::Sgd => "sgd",
+            SolverName::Newton => "newton",
+            SolverName::NewtonCg => "newton-cg",
+            SolverName::Bfgs => "bfgs",
+            SolverName::Lbfgs => "lbfgs",
+            SolverName::CoordinateDescent => "coordinate-descent",
+            SolverName::DualCoordinateDescent => "dual-coordinate-descent",
+            SolverName::InteriorPoint => "interior-point",
+            SolverName::NormalEquations => "normal-equations",
+            SolverName::Qr => "qr",
+            SolverName::Svd => "svd",
+            SolverName::ClosedForm => "closed-form",
+        }
+    }
+}
+
+/// Where a solver ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// The parameters, laid out as the problem's.
+    pub parameters: Vec<f64>,
+    /// αᵢ for every row, with w = Xᵀα at the optimum of an ℓ2 penalty, from solvers that have one.
+    pub dual: Option<Vec<f64>>,
+    /// How it ended.
+    pub status: Status,
+    /// Steps made.
+    pub iterations: u64,
+}
+
+/// How far a solver may go, and who is looking.
+pub struct Control<'a> {
+    /// The relative gap to reach.
+    pub tol: f64,
+    /// The most iterations of this solver.
+    pub max_iterations: u64,
+    budget: Budget,
+    started: Instant,
+    watch: &'a mut dyn Watch,
+    solver: SolverName,
+    iterations: u64,
+}
+
+impl<'a> Control<'a> {
+    /// A fresh start of the clock.
+    pub fn new(tol: f64, budget: Budget, watch: &'a mut dyn Watch) -> Self {
+        Control {
+            tol,
+            max_iterations: budget.max_updates.unwrap_or(u64::MAX),
+            budget,
+            started: Instant::now(),
+            watch,
+            solver: SolverName::Newton,
+            iterations: 0,
+        }
+    }
+
+    /// Names the solver that runs from here on.
+    pub fn enter(&mut self, solver: SolverName) {
+        self.solver = solver;
+    }
+
+    /// Iterations made so far, over all solvers.
+    pub fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Tells of an iteration's end; gives the status to end with, if it is time. `gap` is an estimate of
+    /// P − P\* (+∞ where none is known yet).
+    pub fn iterate(&mut self, problem: &Problem<'_>, at: &[f64], objective: f64, gap: f64) -> Option<Status> {
+        self.iterations += 1;
+        let relative_gap = Problem::relative(gap, objective);
+        let told = self.watch.iterate(&Iteration {
+            solver: self.solver.name(),
+            iteration: self.iterations,
+            passes: problem.oracle.passes(),
+            objective,
+            relative_gap,
+            parameters: at,
+            layout: problem.layout(),
+        });
+        if relative_gap <= self.tol {
+            return Some(Status::Converged);
+        }
+        match told {
+            ControlFlow::Break(()) => Some(Status::Stopped),
+            ControlFlow::Continue(()) => self.out_of_budget(),
+        }
+    }
+
+    /// The status to end with, if iterations or time are used up.
+    pub fn out_of_budget(&self) -> Option<Status> {
+        if self.iterations >= self.max_iterations {
+            return Some(Status::IterationLimit);
+        }
+        let late = self
+            .budget
+            .max_time
+            .is_some_and(|most| self.started.elapsed() >= most);
+        late.then_some(Status::TimeLimit)
+    }
+}
+
+/// A way to minimise a problem.
+pub trait Solver {
+    /// Its name.
+    fn name(&self) -> SolverName;
+    /// Refuses a problem that it is not made for.
+    fn check(&self, problem: &Problem<'_>) -> Result<()>;
+    /// Minimises, from a start.
+    fn solve(&self, problem: &mut Problem<'_>, start: &[f64], control: &mut Control<'_>) -> Result<Solution>;
+}
