@@ -7,6 +7,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wstar::settings::Method;
 
+use crate::learning::LearningArgs;
+
 /// Classic linear models that come with a proof.
 #[derive(Debug, Parser)]
 #[command(name = "wstar", version, propagate_version = true, max_term_width = 100)]
@@ -153,7 +155,9 @@ pub(crate) enum MissingArg {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   wstar train @iris
-  wstar train @spam --holdout 0.2
+  wstar train @spam --method svm --C 10 --holdout 0.2
+  wstar train @diabetes --penalty l1 --lambda 1
+  wstar train credit.csv --penalty none --verbose
   wstar train points.csv --method perceptron --rule worst --trace steps.jsonl
   wstar train big.svm.gz --method online-perceptron --stream
   wstar train train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --positive 9 \\
@@ -162,7 +166,7 @@ pub(crate) struct TrainArgs {
     /// A file, - for standard input, or @NAME
     #[arg(value_name = "DATA")]
     pub(crate) data: String,
-    /// How to learn [default: lda on a few dense columns, else averaged-perceptron]
+    /// How to learn [default: logistic for two classes, softmax for more, least-squares for a real target]
     #[arg(long, value_parser = method_parser())]
     pub(crate) method: Option<Method>,
     #[command(flatten)]
@@ -192,6 +196,12 @@ pub(crate) struct TrainArgs {
         allow_hyphen_values = true
     )]
     pub(crate) classes: Vec<String>,
+    /// Start at the weights of this model
+    #[arg(long, value_name = "MODEL", conflicts_with = "stream")]
+    pub(crate) start_from: Option<PathBuf>,
+    /// Keep the state of a long fit in this file, and go on from it if it is there
+    #[arg(long, value_name = "FILE", conflicts_with = "stream")]
+    pub(crate) checkpoint: Option<PathBuf>,
     /// Write every step to this file, a line of JSON each
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
@@ -219,101 +229,6 @@ fn method_parser() -> impl TypedValueParser<Value = Method> {
         let known = Method::ALL.into_iter().find(|method| method.name() == name);
         known.ok_or("no such method")
     })
-}
-
-/// The settings of the methods.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Learning")]
-pub(crate) struct LearningArgs {
-    /// Passes over the data; at most so many where the method itself knows when it is done
-    #[arg(long, value_name = "PASSES")]
-    pub(crate) epochs: Option<f64>,
-    /// At most so many updates
-    #[arg(long, value_name = "N")]
-    pub(crate) max_iter: Option<u64>,
-    /// At most so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) max_seconds: Option<f64>,
-    /// The learning rate of the first update [default: 1]
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
-    pub(crate) learning_rate: Option<f64>,
-    /// How the learning rate changes [default: constant]
-    #[arg(long, value_enum)]
-    pub(crate) schedule: Option<ScheduleArg>,
-    /// Steps at the full rate, for the halving schedule
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) halving_steps: u64,
-    /// Which example comes next [default: cyclic, or shuffled for voted, averaged and pocket]
-    #[arg(long, value_enum)]
-    pub(crate) rule: Option<RuleArg>,
-    /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
-    #[arg(long, value_enum)]
-    pub(crate) ties: Option<TiesArg>,
-    /// Where to start: b,w1,w2,… (without b where there is no intercept)
-    #[arg(
-        long,
-        value_name = "NUMBERS",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
-    pub(crate) start: Option<Vec<f64>>,
-    /// Let the hyperplanes of a learner vote
-    #[arg(long, value_enum)]
-    pub(crate) vote: Option<VoteArg>,
-    /// The relative margin that Kozinec's algorithm may miss [default: 0.01]
-    #[arg(long, value_name = "EPSILON")]
-    pub(crate) epsilon: Option<f64>,
-    /// How features are distributed, for naive Bayes [default: gaussian]
-    #[arg(long, value_enum)]
-    pub(crate) density: Option<DensityArg>,
-    /// Pseudo-counts of naive Bayes [default: 1]; for Gaussian ones the share of the largest variance [1e-9]
-    #[arg(long, value_name = "ALPHA")]
-    pub(crate) smoothing: Option<f64>,
-    /// How far covariances are drawn towards a multiple of the identity, from 0 to 1 [default: 0]
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) shrinkage: Option<f64>,
-    /// The penalty of each decision for each true class, e.g. 0,1;5,0 (rows: truth, sorted classes)
-    #[arg(long, value_name = "MATRIX", allow_hyphen_values = true)]
-    pub(crate) penalties: Option<String>,
-    /// Hyperplanes through the origin
-    #[arg(long)]
-    pub(crate) no_intercept: bool,
-    /// The seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ScheduleArg {
-    Constant,
-    Inverse,
-    Halving,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum RuleArg {
-    Cyclic,
-    Shuffled,
-    Worst,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum TiesArg {
-    Mistake,
-    Positive,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum VoteArg {
-    All,
-    LastHalf,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DensityArg {
-    Gaussian,
-    Bernoulli,
-    Multinomial,
 }
 
 /// How rows are to be matched to a model.
@@ -397,6 +312,9 @@ pub(crate) struct VerifyArgs {
     /// The share that training held out
     #[arg(long, value_name = "FRACTION")]
     pub(crate) holdout: Option<f64>,
+    /// Read data larger than memory, a chunk at a time
+    #[arg(long)]
+    pub(crate) stream: bool,
     #[command(flatten)]
     pub(crate) file: FileArgs,
     /// Print one JSON object

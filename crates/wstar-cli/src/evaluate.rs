@@ -1,17 +1,17 @@
-//! `wstar evaluate`: how well a model does on data whose classes are known.
+//! `wstar evaluate`: how well a model does on data whose target is known.
 
 use std::io::Write;
 
 use anyhow::Result;
 use wstar::Model;
 use wstar::bayes::Penalties;
-use wstar::model::{Evaluation, evaluate_with};
+use wstar::model::{Deviations, Evaluation, Judgement, judge};
 
 use crate::Answer;
 use crate::args::EvaluateArgs;
 use crate::input::{self, Purpose};
 use crate::output::{self, Style, number, percent, plural};
-use crate::{json, summary};
+use crate::{json, weights};
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<Answer> {
     let model = Model::load(&args.model)?;
@@ -24,13 +24,26 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Answer> {
         drop_missing: args.drop_missing,
     };
     let data = input::read_for(&model, &args.data, &args.file, Some(&args.matching), purpose)?;
-    let evaluation = evaluate_with(&model, &data, penalties.as_ref().or(model.predictor.penalties()))?;
-    if args.json {
-        json::print(&json::evaluated(&evaluation))?;
-    } else {
-        print(&evaluation)?;
+    let judgement = judge(&model, &data, penalties.as_ref())?;
+    match &judgement {
+        _ if args.json => json::print(&serde_json::json!(judgement))?,
+        Judgement::Classes(evaluation) => print(evaluation)?,
+        Judgement::Real(deviations) => print_deviations(deviations)?,
     }
     Ok(Answer::Yes)
+}
+
+fn print_deviations(deviations: &Deviations) -> Result<()> {
+    let mut results = output::results();
+    writeln!(results, "{}", plural(deviations.rows as u64, "row"))?;
+    writeln!(results)?;
+    writeln!(results, "  mean squared deviation    {}", number(deviations.mse))?;
+    writeln!(results, "  mean absolute deviation   {}", number(deviations.mae))?;
+    if let Some(r2) = deviations.r2 {
+        writeln!(results, "  R²                        {}", number(r2))?;
+    }
+    results.flush()?;
+    Ok(())
 }
 
 fn print(evaluation: &Evaluation) -> Result<()> {
@@ -67,7 +80,7 @@ fn print(evaluation: &Evaluation) -> Result<()> {
                 .collect(),
         );
     }
-    results.write_all(summary::table(&table).as_bytes())?;
+    results.write_all(weights::table(&table).as_bytes())?;
     results.flush()?;
     Ok(())
 }

@@ -4,9 +4,12 @@ use anyhow::{Result, bail};
 use wstar::Error;
 use wstar::Model;
 use wstar::data::{
-    self, Applied, Dataset, Encoding, Missing, Preparation, Raw, TargetKind, TextOptions, Unseen, Weighting,
+    self, Applied, Dataset, Encoding, Missing, Preparation, Raw, Target, TargetKind, TextOptions, Unseen,
+    Weighting,
 };
-use wstar::io::{self, Format, Header, ReadOptions, Source};
+use wstar::io::{self, Chunks, Format, Header, ReadOptions, Source};
+use wstar::online::Streamed;
+use wstar::settings::Method;
 
 use crate::args::{
     ColumnArgs, DecimalArg, FileArgs, FormatArg, HeaderArg, MatchArgs, MissingArg, UnseenArg, WeightingArg,
@@ -53,10 +56,13 @@ pub(crate) fn training_options(file: &FileArgs, columns: &ColumnArgs) -> Result<
 }
 
 /// What is to be made of training data.
-pub(crate) fn preparation(columns: &ColumnArgs) -> Preparation {
+pub(crate) fn preparation(columns: &ColumnArgs, method: Option<Method>) -> Preparation {
     Preparation {
         target: columns.target.clone(),
-        target_kind: TargetKind::Auto,
+        target_kind: match method {
+            Some(method) if method.is_regression() => TargetKind::Real,
+            _ => TargetKind::Auto,
+        },
         positive: columns.positive.clone(),
         // Dropped columns are not even read.
         drop: Vec::new(),
@@ -124,7 +130,7 @@ pub(crate) fn read_for(
         with_weights: purpose != Purpose::Predict,
     };
     let data = prepare_for(model, raw, &how)?;
-    if purpose != Purpose::Predict && data.classes().is_none() {
+    if purpose != Purpose::Predict && data.target == Target::Unknown {
         let named = target
             .or(model.schema.target.as_deref())
             .unwrap_or("with the labels");
@@ -136,9 +142,31 @@ pub(crate) fn read_for(
     Ok(data)
 }
 
+/// The rows of a training, as they were, a chunk at a time.
+pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<Streamed> {
+    if model.settings.holdout.is_some() {
+        bail!("rows were held out of the training, and a stream cannot tell which: leave --stream out");
+    }
+    let options = read_options(file)?.matching(&model.schema, None);
+    let chunks = Chunks::open(&Source::parse(name)?, &options, Chunks::BYTES)?;
+    let how = Applied {
+        drop_missing: true,
+        with_target: true,
+        with_weights: true,
+        ..Applied::default()
+    };
+    Ok(Streamed::matching(
+        chunks,
+        model.schema.clone(),
+        model.classes.clone(),
+        how,
+    ))
+}
+
 /// Encodes raw rows by the schema of a model, and passes on what that led to.
 pub(crate) fn prepare_for(model: &Model, raw: Raw, how: &Applied) -> Result<Dataset> {
-    let data = data::prepare_with(raw, &model.schema, Some(&model.classes), how)?;
+    let classes = (!model.predictor.is_regression()).then_some(&model.classes);
+    let data = data::prepare_with(raw, &model.schema, classes, how)?;
     data.notes.iter().for_each(|note| output::complain(note));
     Ok(data)
 }
@@ -152,7 +180,11 @@ fn preparation_of(model: &Model) -> Preparation {
     });
     Preparation {
         target: model.schema.target.clone(),
-        target_kind: TargetKind::Classes,
+        target_kind: if model.predictor.is_regression() {
+            TargetKind::Real
+        } else {
+            TargetKind::Classes
+        },
         positive: model.schema.positive.clone(),
         sample_weight: model.schema.sample_weight.clone(),
         missing: if fills { Missing::Mean } else { Missing::Drop },

@@ -7,7 +7,7 @@ use wstar::Model;
 
 use crate::args::InspectArgs;
 use crate::output::{self, plural};
-use crate::{Answer, json, summary};
+use crate::{Answer, claim, json, summary, weights};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Answer> {
     let model = Model::load(&args.model)?;
@@ -18,11 +18,15 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Answer> {
     let mut results = output::results();
     writeln!(
         results,
-        "{}: {}, {}, classes {}",
+        "{}: {}, {}, {}",
         model.method.name(),
         plural(model.fit.rows, "row"),
         plural(model.schema.features as u64, "feature"),
-        model.classes.names().join(", ")
+        if model.predictor.is_regression() {
+            "a real target".to_string()
+        } else {
+            format!("classes {}", model.classes.names().join(", "))
+        }
     )?;
     writeln!(results, "settings: {}", summary::settings(&model.settings))?;
     writeln!(
@@ -36,10 +40,10 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Answer> {
         results,
         "claim ({}): {}",
         model.certificate.kind(),
-        summary::claim(&model.certificate, &model.classes)
+        claim::claim(&model.certificate, &model.classes)
     )?;
     writeln!(results)?;
-    results.write_all(summary::weights(&model, args.top).as_bytes())?;
+    results.write_all(weights::weights(&model, args.top).as_bytes())?;
     results.flush()?;
     Ok(Answer::Yes)
 }

@@ -4,9 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use wstar::certify::Certificate;
+use wstar::certify::{Certificate, DualityGap};
 use wstar::data::Classes;
-use wstar::model::{Evaluation, Hyperplane};
+use wstar::inference::Inference;
+use wstar::model::{Hyperplane, Judgement};
+use wstar::settings::Method;
 use wstar::{Model, model::Verdict};
 
 use crate::output;
@@ -33,7 +35,7 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
         "rows": model.fit.rows,
         "features": model.schema.features,
         "classes": model.classes,
-        "objective": Value::Null,
+        "objective": model.fit.objective,
         "iterations": model.fit.iterations,
         "passes": model.fit.passes,
         "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
@@ -51,12 +53,33 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
     }
-    if let Some(evaluation) = &trained.train {
-        object["train"] = json!({"error": evaluation.error, "loss": evaluation.log_loss});
+    for (name, judgement) in [("train", &trained.train), ("test", &trained.test)] {
+        match judgement {
+            Some(Judgement::Classes(evaluation)) => {
+                object[name] = json!({"error": evaluation.error, "loss": evaluation.log_loss});
+                if name == "test" {
+                    object[name]["auc"] = json!(evaluation.auc);
+                }
+            }
+            Some(Judgement::Real(deviations)) => object[name] = json!(deviations),
+            None => {}
+        }
     }
-    if let Some(evaluation) = &trained.test {
-        object["test"] =
-            json!({"error": evaluation.error, "loss": evaluation.log_loss, "auc": evaluation.auc});
+    if let Certificate::DualityGap { parts } = &model.certificate
+        && model.method == Method::Svm
+    {
+        let total = |count: fn(&DualityGap) -> u64| parts.iter().map(count).sum::<u64>();
+        object["support_vectors"] =
+            json!({"count": total(|part| part.support), "at_bound": total(|part| part.at_bound)});
+    }
+    if let Some(inference) = &model.inference {
+        object["inference"] = inferred(model, inference);
+    }
+    if let Some(report) = &model.least_squares {
+        object["least_squares"] = json!(report);
+    }
+    if !model.fit.notes.is_empty() {
+        object["notes"] = json!(model.fit.notes);
     }
     if let Certificate::Separation { parts } = &model.certificate {
         let count: usize = parts
@@ -71,11 +94,27 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     object
 }
 
+/// Statistics, with the names of the coefficients.
+fn inferred(model: &Model, inference: &Inference) -> Value {
+    let mut object = json!(inference);
+    let names = model
+        .schema
+        .feature_names()
+        .chain(std::iter::once("(intercept)".to_string()));
+    if let Some(coefficients) = object["coefficients"].as_array_mut() {
+        for (coefficient, name) in coefficients.iter_mut().zip(names) {
+            coefficient["name"] = name.into();
+        }
+    }
+    object
+}
+
 /// How the method ran, where it can run in more than one way.
 fn solver(model: &Model) -> Value {
-    match model.settings.rule {
-        Some(rule) => json!(rule),
-        None => json!("auto"),
+    match (&model.fit.solver, model.settings.rule) {
+        (Some(solver), _) => json!(solver.name),
+        (None, Some(rule)) => json!(rule),
+        (None, None) => json!("auto"),
     }
 }
 
@@ -168,14 +207,38 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
             add("balls", balls.into());
             add("relative_gap", (*relative_gap).into());
         }
+        Certificate::DualityGap { parts } => {
+            let sum = |value: fn(&DualityGap) -> f64| parts.iter().map(value).sum::<f64>();
+            add("primal", sum(|part| part.primal).into());
+            add("dual", sum(|part| part.dual).into());
+            add("gap", sum(|part| part.gap).into());
+            // Each problem keeps the tolerance by itself.
+            let worst = parts
+                .iter()
+                .map(|part| part.relative_gap)
+                .fold(f64::MIN, f64::max);
+            add("relative_gap", worst.into());
+            if parts.len() > 1 {
+                let part = |part: &DualityGap| {
+                    json!({"primal": part.primal, "dual": part.dual, "gap": part.gap,
+                           "relative_gap": part.relative_gap})
+                };
+                add("parts", parts.iter().map(part).collect());
+            }
+        }
+        Certificate::Stationarity { parts } => {
+            add(
+                "objective",
+                parts.iter().map(|part| part.objective).sum::<f64>().into(),
+            );
+            add(
+                "slope",
+                parts.iter().map(|part| part.slope).fold(0.0, f64::max).into(),
+            );
+        }
         Certificate::None => {}
     }
     object.into()
-}
-
-/// What `evaluate --json` prints.
-pub(crate) fn evaluated(evaluation: &Evaluation) -> Value {
-    json!(evaluation)
 }
 
 /// What `verify --json` prints.
@@ -202,6 +265,9 @@ pub(crate) fn inspected(model: &Model) -> Value {
         object["names"] = model.schema.feature_names().collect();
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
+    }
+    if let Some(inference) = &model.inference {
+        object["inference"] = inferred(model, inference);
     }
     object
 }

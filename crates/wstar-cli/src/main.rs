@@ -3,11 +3,13 @@
 //! 0: done, and it holds. 1: done, and the answer is no. 2: bad usage or bad input.
 
 mod args;
+mod claim;
 mod datasets;
 mod evaluate;
 mod input;
 mod inspect;
 mod json;
+mod learning;
 mod output;
 mod predict;
 mod stream;
@@ -15,6 +17,7 @@ mod summary;
 mod train;
 mod verify;
 mod watch;
+mod weights;
 
 use std::panic;
 use std::process::ExitCode;

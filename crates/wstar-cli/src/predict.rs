@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Answer> {
             .collect();
         let Some(rows) = rows else {
             bail!(
-                "{} gives no probabilities (use --scores, or train gaussian, lda or naive-bayes)",
+                "{} gives no probabilities (use --scores, or train logistic, softmax, gaussian, lda or naive-bayes)",
                 model.method.name()
             );
         };
@@ -57,6 +57,10 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Answer> {
         }
         for row in scores.rows() {
             writeln!(results, "{}", line(row))?;
+        }
+    } else if model.predictor.is_regression() {
+        for prediction in &scores.values {
+            writeln!(results, "{prediction}")?;
         }
     } else {
         for row in scores.rows() {

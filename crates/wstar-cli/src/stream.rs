@@ -8,7 +8,7 @@ use wstar::data::Classes;
 use wstar::fit::fit_stream;
 use wstar::io::{Chunks, Source};
 use wstar::online::Streamed;
-use wstar::settings::Settings;
+use wstar::settings::{Method, Settings};
 
 use crate::args::TrainArgs;
 use crate::input;
@@ -25,15 +25,24 @@ pub(crate) fn train(
     let options = input::training_options(&args.file, &args.columns)?;
     let chunks = Chunks::open(source, &options, Chunks::BYTES)?;
     let classes = (!args.classes.is_empty()).then(|| Classes::new(args.classes.iter().cloned()));
-    let mut stream = Streamed::open(chunks, &input::preparation(&args.columns), classes)?;
+    let mut stream = Streamed::open(chunks, &input::preparation(&args.columns, args.method), classes)?;
     let read = started.elapsed();
 
+    let settings = &Settings {
+        method: Some(settings.method.unwrap_or_else(|| first_choice(stream.classes()))),
+        ..settings.clone()
+    };
+    settings.check()?;
     let fitting = Instant::now();
-    let show = if args.quiet { Show::Nothing } else { Show::Lines };
+    let show = match (args.quiet, settings.method().is_online()) {
+        (true, _) => Show::Nothing,
+        (_, true) => Show::Lines,
+        (_, false) => Show::Bar,
+    };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
     let model = fit_stream(&mut stream, settings, &mut follower)?;
     let fitted = fitting.elapsed();
-    let solve = follower.solved.unwrap_or(fitted);
+    let solve = follower.solved();
     follower.finish()?;
     Ok(Trained {
         name: title(source),
@@ -50,4 +59,13 @@ pub(crate) fn train(
             ..Seconds::default()
         },
     })
+}
+
+/// What a stream is learnt by if no method is named: in one pass over examples, or by passes over numbers.
+fn first_choice(classes: &Classes) -> Method {
+    if classes.is_empty() {
+        Method::LeastSquares
+    } else {
+        Method::AveragedPerceptron
+    }
 }

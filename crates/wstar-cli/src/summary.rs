@@ -4,19 +4,17 @@ use std::io::Write;
 
 use anyhow::Result;
 use wstar::Model;
-use wstar::certify::{Certificate, MistakeBound};
-use wstar::data::Classes;
-use wstar::model::{Evaluation, Predictor};
+use wstar::certify::Certificate;
+use wstar::model::{Judgement, Predictor};
+use wstar::penalty::PenaltyName;
 use wstar::settings::{Method, Settings};
 use wstar::watch::Status;
 
 use crate::args::TrainArgs;
-use crate::json::hyperplanes;
+use crate::claim::claim;
 use crate::output::{self, Style, count, number, percent, plural};
 use crate::train::Trained;
-
-/// Columns of weights shown side by side.
-const MOST_CLASSES: usize = 10;
+use crate::weights::weights;
 
 /// Features shown after a training.
 const MOST_SHOWN: usize = 10;
@@ -37,13 +35,16 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
         [] => shortened(model.classes.names(), 12),
         counted => shortened(counted, 12),
     };
+    let target = match model.classes.len() {
+        0 => format!("target {}", model.schema.target.as_deref().unwrap_or("real")),
+        count => format!("{count} classes ({classes})"),
+    };
     writeln!(
         results,
-        "{}: {} × {}, {} classes ({classes})",
+        "{}: {} × {}, {target}",
         style.strong(&trained.name),
         plural(model.fit.rows, "row"),
         plural(model.schema.features as u64, "feature"),
-        model.classes.len(),
     )?;
     writeln!(results, "{}", how(model, args.method.is_none()))?;
     writeln!(results)?;
@@ -111,6 +112,21 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         ));
     }
     lines.extend(progress(model).map(|text| ("progress", text)));
+    if let Some(report) = &model.least_squares {
+        let rank = if report.rank < report.parameters {
+            format!(
+                "rank {} of {}: many weights fit as well, and these are the smallest",
+                report.rank, report.parameters
+            )
+        } else {
+            format!("full rank {}", report.rank)
+        };
+        lines.push((
+            "columns",
+            format!("{rank}; condition number {}", number(report.condition_number)),
+        ));
+    }
+    lines.extend(model.fit.notes.iter().map(|note| ("note", note.clone())));
     lines
 }
 
@@ -166,7 +182,21 @@ pub(crate) fn passes(passes: u64) -> String {
     }
 }
 
-fn judged(evaluation: &Evaluation) -> String {
+fn judged(judgement: &Judgement) -> String {
+    let evaluation = match judgement {
+        Judgement::Classes(evaluation) => evaluation,
+        Judgement::Real(deviations) => {
+            let r2 = deviations
+                .r2
+                .map(|r2| format!(", R² {}", number(r2)))
+                .unwrap_or_default();
+            return format!(
+                "mean squared deviation {}, mean absolute {}{r2}",
+                number(deviations.mse),
+                number(deviations.mae)
+            );
+        }
+    };
     let wrong = (evaluation.error * evaluation.rows as f64).round() as u64;
     let mut text = format!(
         "error {} ({} of {})",
@@ -185,6 +215,9 @@ fn judged(evaluation: &Evaluation) -> String {
 
 fn how(model: &Model, by_default: bool) -> String {
     let mut text = model.method.name().to_string();
+    if model.method.is_convex() {
+        return minimised(model, by_default);
+    }
     if let Some(rule) = model.settings.rule {
         text += &format!(", {rule:?} order").to_lowercase();
     }
@@ -201,177 +234,36 @@ fn how(model: &Model, by_default: bool) -> String {
     text
 }
 
-/// A certificate's claim in words.
-pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
-    match certificate {
-        Certificate::MistakeBound { parts } => match parts.as_slice() {
-            [part] => mistakes(part),
-            parts => {
-                let within = parts.iter().filter(|part| part.holds()).count();
-                let tightest = parts
-                    .iter()
-                    .zip(classes.names())
-                    .filter(|(part, _)| part.bound.is_some())
-                    .min_by(|(a, _), (b, _)| {
-                        a.bound.partial_cmp(&b.bound).unwrap_or(std::cmp::Ordering::Equal)
-                    });
-                let example = tightest
-                    .map(|(part, class)| format!("; {class}: {}", mistakes(part)))
-                    .unwrap_or_default();
-                format!(
-                    "{within} of {} discriminants within their mistake bounds{example}",
-                    parts.len()
-                )
-            }
-        },
-        Certificate::Separation { parts } => {
-            let texts: Vec<String> = parts
-                .iter()
-                .enumerate()
-                .map(|(k, part)| {
-                    let class = match (parts.len(), classes.names().get(k)) {
-                        (1, _) | (_, None) => String::new(),
-                        (_, Some(class)) => format!("{class} against the rest: "),
-                    };
-                    if part.lower > 0.0 {
-                        format!(
-                            "{class}margin {}, and no hyperplane has more than {}",
-                            number(part.lower),
-                            number(part.upper)
-                        )
-                    } else {
-                        format!(
-                            "{class}not separated; no hyperplane has a margin above {}",
-                            number(part.upper)
-                        )
-                    }
-                })
-                .collect();
-            texts.join("; ")
-        }
-        Certificate::MaximumLikelihood {
-            deviation,
-            log_likelihood,
-        } => format!(
-            "every parameter is the data's own estimate, to {} (log-likelihood {})",
-            number(*deviation),
-            number(*log_likelihood)
-        ),
-        Certificate::EnclosingBall { radii, relative_gap } => {
-            let texts: Vec<String> = radii
-                .iter()
-                .zip(classes.names())
-                .map(|((_, upper), class)| format!("{class} {}", number(*upper)))
-                .collect();
-            format!(
-                "smallest balls to {}: radius {}",
-                number(*relative_gap),
-                shortened(&texts, 10)
-            )
-        }
-        Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
-    }
-}
-
-fn mistakes(part: &MistakeBound) -> String {
-    let Some((bound, margin)) = part.bound.zip(part.margin) else {
-        return format!("{}, and no bound is known", plural(part.updates, "update"));
-    };
-    let most = if bound < 1e15 {
-        count(bound.floor() as u64)
+/// How an objective was minimised.
+fn minimised(model: &Model, by_default: bool) -> String {
+    let settings = &model.settings;
+    let penalty = settings.penalty.unwrap_or(if model.method.is_regression() {
+        PenaltyName::None
     } else {
-        number(bound)
-    };
-    let formula = match (part.separable(), part.conditions.start.is_some()) {
-        (_, true) => "from its start",
-        (true, _) => "R²/γ²",
-        (false, _) => "(R + √k·D)²/γ²",
-    };
-    let mut text = format!(
-        "{} made, at most {most} possible ({formula}, R = {}, γ = {}",
-        plural(part.updates, "update"),
-        number(part.radius),
-        number(margin)
-    );
-    if !part.separable() {
-        text += &format!(", D = {}", number(part.slack));
+        PenaltyName::L2
+    });
+    let mut text = model.method.name().to_string();
+    if let Some(loss) = settings.loss {
+        text += &format!(", {} loss", loss.name());
     }
-    text + ")"
-}
-
-/// The weights by name, the heaviest first.
-pub(crate) fn weights(model: &Model, most: usize) -> String {
-    let Some(mut planes) = hyperplanes(model) else {
-        return String::new();
+    let strength = match settings.lambda {
+        Some(lambda) => format!("λ = {}", number(lambda)),
+        None => format!("C = {}", number(settings.c.unwrap_or(1.0))),
     };
-    let more_classes = planes.len().saturating_sub(MOST_CLASSES);
-    planes.truncate(MOST_CLASSES);
-    let mut heaviest: Vec<usize> = (0..model.schema.features).collect();
-    let weight = |j: usize| {
-        planes
-            .iter()
-            .map(|plane| plane.weights[j].abs())
-            .fold(0.0, f64::max)
+    text += &match penalty {
+        PenaltyName::None => ", no penalty".to_string(),
+        PenaltyName::L2 => format!(", ℓ2 with {strength}"),
+        PenaltyName::L1 => format!(", ℓ1 with {strength}"),
+        PenaltyName::ElasticNet => format!(
+            ", elastic net (ρ = {}) with {strength}",
+            number(settings.l1_ratio.unwrap_or(0.5))
+        ),
     };
-    heaviest.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
-    let left = heaviest.len().saturating_sub(most);
-    heaviest.truncate(most);
-    if left == 0 {
-        heaviest.sort_unstable();
+    if let Some(solver) = &model.fit.solver {
+        text += &format!(", solver {} ({})", solver.name.name(), solver.why);
     }
-    let columns: Vec<String> = match planes.len() {
-        1 => vec![format!("for {}", model.classes.name(1))],
-        shown => model.classes.names()[..shown].to_vec(),
-    };
-    let mut rows = vec![std::iter::once(String::new()).chain(columns).collect::<Vec<_>>()];
-    for j in heaviest {
-        let cells = planes.iter().map(|plane| number(plane.weights[j]));
-        rows.push(
-            std::iter::once(model.schema.feature_name(j))
-                .chain(cells)
-                .collect(),
-        );
-    }
-    if planes.iter().any(|plane| plane.intercept != 0.0) {
-        let cells = planes.iter().map(|plane| number(plane.intercept));
-        rows.push(std::iter::once("(intercept)".to_string()).chain(cells).collect());
-    }
-    let mut text = table(&rows);
-    if more_classes > 0 {
-        text += &format!(
-            "  … and {} more classes (wstar inspect --json)\n",
-            count(more_classes as u64)
-        );
-    }
-    if left > 0 {
-        text += &format!(
-            "  … and {} lighter ones (wstar inspect --top N)\n",
-            count(left as u64)
-        );
-    }
-    text
-}
-
-/// Rows of cells as aligned text: the first column to the left, the others to the right.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::from("  ");
-        for (column, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[column] - cell.chars().count());
-            match column {
-                0 => line += &format!("{cell}{pad}"),
-                _ => line += &format!("   {pad}{cell}"),
-            }
-        }
-        text += line.trim_end();
-        text.push('\n');
+    if by_default {
+        text += "; other methods: wstar train --help";
     }
     text
 }
@@ -393,7 +285,7 @@ pub(crate) fn settings(settings: &Settings) -> String {
     given.join(" ")
 }
 
-fn shortened(items: &[String], most: usize) -> String {
+pub(crate) fn shortened(items: &[String], most: usize) -> String {
     if items.len() <= most {
         items.join(", ")
     } else {

@@ -5,14 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wstar::data::{self, Applied, Dataset, Unseen};
+use wstar::fit::{Origin, fit_from};
 use wstar::io::{self, Source};
-use wstar::model::{Evaluation, Predictor};
+use wstar::model::{Judgement, Predictor, judge};
 use wstar::online::{Committee, Ties, Voters};
+use wstar::penalty::PenaltyName;
 use wstar::schedule::Schedule;
-use wstar::settings::{Density, Method, Rule, Settings};
-use wstar::{Error, Model, evaluate};
+use wstar::settings::{ClassWeights, Density, Method, Multiclass, Rule, Settings};
+use wstar::solve::SolverName;
+use wstar::{Error, Model};
 
-use crate::args::{DensityArg, RuleArg, ScheduleArg, TiesArg, TrainArgs, VoteArg};
+use crate::args::TrainArgs;
+use crate::learning::{DensityArg, MulticlassArg, PenaltyArg, RuleArg, ScheduleArg, TiesArg, VoteArg};
 use crate::watch::{Follower, Show, catch_interrupt};
 use crate::{Answer, input, json, output, stream, summary};
 
@@ -33,8 +37,8 @@ pub(crate) struct Trained {
     /// How many rows each class has.
     pub(crate) class_counts: Vec<usize>,
     /// Left out where it would take another long pass.
-    pub(crate) train: Option<Evaluation>,
-    pub(crate) test: Option<Evaluation>,
+    pub(crate) train: Option<Judgement>,
+    pub(crate) test: Option<Judgement>,
     pub(crate) seconds: Seconds,
 }
 
@@ -65,7 +69,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
 fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) -> Result<Trained> {
     let started = Instant::now();
     let mut raw = io::read(source, &input::training_options(&args.file, &args.columns)?)?;
-    let preparation = input::preparation(&args.columns);
+    let preparation = input::preparation(&args.columns, args.method);
     let mut held_out = None;
     if let Some(fraction) = args.holdout {
         let (train, test) = data::split_raw(raw, &preparation, fraction, settings.seed)?;
@@ -76,11 +80,17 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     let read = started.elapsed();
 
     let fitting = Instant::now();
+    let start = args.start_from.as_deref().map(Model::load).transpose()?;
+    let origin = Origin {
+        model: start.as_ref(),
+        checkpoint: args.checkpoint.as_deref(),
+    };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
-    let model = wstar::fit(&data, settings, &mut follower).map_err(|error| error.in_file(source.name()))?;
+    let model =
+        fit_from(&data, settings, &origin, &mut follower).map_err(|error| error.in_file(source.name()))?;
     let fitted = fitting.elapsed();
-    let solve = follower.solved.unwrap_or(fitted);
+    let solve = follower.solved();
     follower.finish()?;
 
     let applied = Applied {
@@ -105,9 +115,9 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         path,
         class_counts: data.class_counts(),
         train: judges_quickly(&model, data.rows())
-            .then(|| evaluate(&model, &data))
+            .then(|| judge(&model, &data, None))
             .transpose()?,
-        test: test.map(|test| evaluate(&model, &test)).transpose()?,
+        test: test.map(|test| judge(&model, &test, None)).transpose()?,
         model,
         seconds: Seconds {
             read,
@@ -173,16 +183,15 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
         return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
     }
     let method = args.method;
-    if args.trace.is_some() && method.is_some_and(|method| !method.is_online()) {
+    if args.trace.is_some() && method.is_some_and(Method::is_bayes) {
         return Err(
             Error::settings("--trace goes with the methods that learn step by step")
-                .hint("perceptron, online-, voted- and averaged-perceptron, pocket, kozinec")
+                .hint("all but gaussian, lda, naive-bayes and minimax")
                 .into(),
         );
     }
     Ok(Settings {
-        // Whoever wants to see steps wants a method that makes them.
-        method: method.or(args.trace.as_ref().map(|_| Method::AveragedPerceptron)),
+        method,
         epochs: learning.epochs,
         max_iter: learning.max_iter,
         max_seconds: learning.max_seconds,
@@ -217,8 +226,48 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
         smoothing: learning.smoothing,
         shrinkage: learning.shrinkage,
         penalties: learning.penalties.as_deref().map(input::penalties).transpose()?,
+        loss: learning.loss,
+        penalty: learning.penalty.map(|penalty| match penalty {
+            PenaltyArg::None => PenaltyName::None,
+            PenaltyArg::L1 => PenaltyName::L1,
+            PenaltyArg::L2 => PenaltyName::L2,
+            PenaltyArg::ElasticNet => PenaltyName::ElasticNet,
+        }),
+        c: learning.c,
+        lambda: learning.lambda,
+        l1_ratio: learning.l1_ratio,
+        solver: (learning.solver.as_deref())
+            .and_then(|name| SolverName::ALL.into_iter().find(|solver| solver.name() == name)),
+        tol: learning.tol,
+        momentum: learning.momentum,
+        batch: learning.batch,
+        multiclass: learning.multiclass.map(|multiclass| match multiclass {
+            MulticlassArg::Softmax => Multiclass::Softmax,
+            MulticlassArg::Ovr => Multiclass::Ovr,
+            MulticlassArg::Ovo => Multiclass::Ovo,
+        }),
+        class_weight: learning.class_weight.as_deref().map(class_weights).transpose()?,
+        penalize_intercept: learning.penalize_intercept,
         no_intercept: learning.no_intercept,
         holdout: args.holdout,
         seed: learning.seed,
+    })
+}
+
+/// The weights of classes as typed: `balanced`, or `name:weight` with commas between.
+fn class_weights(text: &str) -> Result<ClassWeights> {
+    if text == "balanced" {
+        return Ok(ClassWeights::Balanced);
+    }
+    let pair = |part: &str| {
+        // The last colon: the name of a class may hold others.
+        let (name, weight) = part.rsplit_once(':')?;
+        Some((name.trim().to_string(), weight.trim().parse().ok()?))
+    };
+    let given: Option<Vec<(String, f64)>> = text.split(',').map(pair).collect();
+    given.map(ClassWeights::Given).ok_or_else(|| {
+        Error::settings(format!("--class-weight {text} is neither balanced nor a list"))
+            .hint("write it as spam:5,ham:1")
+            .into()
     })
 }

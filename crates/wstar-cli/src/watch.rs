@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use wstar::watch::{Progress, Step, Watch};
+use wstar::watch::{Iteration, Progress, Step, Watch};
 
 use crate::output;
 
@@ -52,8 +52,10 @@ pub(crate) struct Follower {
     lines: Option<Lines>,
     trace: Option<Trace>,
     started: Instant,
-    /// How long the method itself took, once it has ended.
-    pub(crate) solved: Option<Duration>,
+    /// How long claims were checked so far.
+    certified: Duration,
+    /// Since when one is being checked.
+    certifying: Option<Instant>,
 }
 
 struct Lines {
@@ -96,8 +98,15 @@ impl Follower {
             lines,
             trace,
             started: Instant::now(),
-            solved: None,
+            certified: Duration::ZERO,
+            certifying: None,
         })
+    }
+
+    /// How long the method itself has taken, without the time in which its claims were checked.
+    pub(crate) fn solved(&self) -> Duration {
+        let checking = self.certifying.map_or(Duration::ZERO, |since| since.elapsed());
+        self.started.elapsed().saturating_sub(self.certified + checking)
     }
 
     /// Ends the picture, and tells whether the trace could be written.
@@ -162,8 +171,33 @@ impl Watch for Follower {
         self.flow()
     }
 
+    fn iterate(&mut self, iteration: &Iteration<'_>) -> ControlFlow<()> {
+        if let Some(since) = self.certifying.take() {
+            self.certified += since.elapsed();
+        }
+        if let Some(bar) = &self.bar {
+            let gap = match iteration.relative_gap {
+                gap if gap.is_finite() => format!(", relative gap {gap:.1e}"),
+                _ => String::new(),
+            };
+            bar.set_message(format!(
+                "{} {}: objective {}{gap}",
+                iteration.solver,
+                output::count(iteration.iteration),
+                output::number(iteration.objective),
+            ));
+            bar.tick();
+        }
+        if let Some(trace) = &mut self.trace
+            && trace.failed.is_none()
+        {
+            trace.failed = trace.write_iteration(iteration).err();
+        }
+        self.flow()
+    }
+
     fn certifying(&mut self) {
-        self.solved.get_or_insert_with(|| self.started.elapsed());
+        self.certifying.get_or_insert_with(Instant::now);
         if let Some(bar) = &self.bar {
             bar.set_message("checking the result against the data");
         }
@@ -185,6 +219,33 @@ impl Lines {
 }
 
 impl Trace {
+    fn write_iteration(&mut self, iteration: &Iteration<'_>) -> std::io::Result<()> {
+        let gap = iteration.relative_gap;
+        let mut line = json!({
+            "step": iteration.iteration,
+            "solver": iteration.solver,
+            "passes": iteration.passes,
+            "objective": iteration.objective,
+            "relative_gap": gap.is_finite().then_some(gap),
+        });
+        let layout = iteration.layout;
+        if layout.features <= MOST_TRACED_FEATURES {
+            let planes = || (0..layout.outputs).map(|k| layout.output(iteration.parameters, k));
+            match layout.outputs {
+                1 => {
+                    let (weights, intercept) = layout.output(iteration.parameters, 0);
+                    line["weights"] = weights.into();
+                    line["intercept"] = intercept.into();
+                }
+                _ => {
+                    line["weights"] = planes().map(|(weights, _)| weights).collect();
+                    line["intercept"] = planes().map(|(_, intercept)| intercept).collect();
+                }
+            }
+        }
+        writeln!(self.writer, "{line}")
+    }
+
     fn write(&mut self, step: &Step<'_>) -> std::io::Result<()> {
         let mut line = json!({
             "step": step.step,

@@ -57,6 +57,26 @@ pub fn accuracy(truth: &[u32], predicted: &[u32], weights: Option<&[f64]>) -> Re
     }))
 }
 
+/// The mean squared deviation from a real target.
+pub fn mean_squared(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<f64> {
+    check(truth.len(), predicted.len(), weights)?;
+    Ok(mean(truth.len(), weights, |i| (truth[i] - predicted[i]).powi(2)))
+}
+
+/// The mean absolute deviation from a real target.
+pub fn mean_absolute(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<f64> {
+    check(truth.len(), predicted.len(), weights)?;
+    Ok(mean(truth.len(), weights, |i| (truth[i] - predicted[i]).abs()))
+}
+
+/// One minus the squared deviation over the target's variance; `None` if the target does not vary.
+pub fn r_squared(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<Option<f64>> {
+    let unexplained = mean_squared(truth, predicted, weights)?;
+    let centre = mean(truth.len(), weights, |i| truth[i]);
+    let variance = mean(truth.len(), weights, |i| (truth[i] - centre).powi(2));
+    Ok((variance > 0.0).then(|| 1.0 - unexplained / variance))
+}
+
 /// The weight of the rows of each class (rows of the result) by what was predicted (columns).
 pub fn confusion(
     truth: &[u32],

@@ -106,16 +106,18 @@ impl Problem<'_> {
     /// An estimate of P − P\* for a convex smooth loss: the gap to the dual point that the slopes give.
     ///
     /// Solvers stop by it; what is claimed in the end is computed elsewhere, from the data. A free
-    /// intercept's slope should be 0 and is counted by what a step along it could gain; parameters without
-    /// any penalty otherwise give +∞ unless their slopes are 0, for the dual point is then infeasible.
+    /// intercept's slope e should be 0: D bounds P only up to b·e, so that is counted, with what a step along b
+    /// could gain; parameters without any penalty otherwise give +∞ unless their slopes are 0, for the dual
+    /// point is then infeasible.
     pub fn gap(&self, at: &[f64], evaluated: &Evaluated) -> f64 {
         let layout = self.layout();
         let mut conjugate = 0.0;
         let mut intercepts = 0.0;
+        let middle = self.middle_intercept(at);
         let mut shrink = 1.0f64;
         for (j, &g) in evaluated.gradient.iter().enumerate() {
             if self.intercept == Intercept::Free && layout.is_intercept(j) {
-                intercepts += g * g;
+                intercepts += g * g / self.oracle.total_weight() + (g * (at[j] - middle)).abs();
             } else if self.penalty.l2 > 0.0 {
                 conjugate += self.penalty.conjugate(g);
             } else if g.abs() > self.penalty.l1 {
@@ -127,9 +129,16 @@ impl Problem<'_> {
         }
         let product = crate::kernel::dense::dot(at, &evaluated.gradient);
         let dual = shrink * (evaluated.loss - product) - conjugate;
-        // 2 bounds the curvature of every loss here, so this is at least what a step along b gains, and the
-        // curvature is not that much smaller unless the classes are nearly separated.
-        evaluated.objective - dual + intercepts / self.oracle.total_weight()
+        evaluated.objective - dual + intercepts
+    }
+
+    /// What all intercepts can be moved by without a change of the loss: their mean if there are several.
+    fn middle_intercept(&self, at: &[f64]) -> f64 {
+        let layout = self.layout();
+        match layout.outputs {
+            1 => 0.0,
+            outputs => (0..outputs).map(|k| layout.output(at, k).1).sum::<f64>() / outputs as f64,
+        }
     }
 
     /// The relative gap: what `tol` is compared with.

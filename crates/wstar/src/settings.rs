@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
+use crate::data::Target;
 use crate::error::{Error, Result};
+use crate::loss::LossName;
 use crate::online::{Ties, Voters};
+use crate::penalty::{Penalty, PenaltyName};
 use crate::schedule::Schedule;
+use crate::solve::SolverName;
 
 /// The methods, by the names that users give them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,11 +36,29 @@ pub enum Method {
     NaiveBayes,
     /// The Gaussian mean under which the least likely example of each class is likeliest.
     Minimax,
+    /// Log-odds that are linear in the features; more than two classes by softmax.
+    Logistic,
+    /// One linear score for each class, probabilities in proportion to their exponentials.
+    Softmax,
+    /// The soft margin: a support vector machine.
+    Svm,
+    /// The least sum of squared deviations from a real target.
+    LeastSquares,
+    /// The least sum of absolute deviations from a real target.
+    Lad,
+    /// Least squares on −1 and +1, and the sign.
+    MseClassifier,
 }
 
 impl Method {
     /// All methods, in the order in which help lists them.
-    pub const ALL: [Method; 10] = [
+    pub const ALL: [Method; 16] = [
+        Method::Logistic,
+        Method::Softmax,
+        Method::Svm,
+        Method::LeastSquares,
+        Method::Lad,
+        Method::MseClassifier,
         Method::Perceptron,
         Method::OnlinePerceptron,
         Method::VotedPerceptron,
@@ -63,6 +84,12 @@ impl Method {
             Method::Lda => "lda",
             Method::NaiveBayes => "naive-bayes",
             Method::Minimax => "minimax",
+            Method::Logistic => "logistic",
+            Method::Softmax => "softmax",
+            Method::Svm => "svm",
+            Method::LeastSquares => "least-squares",
+            Method::Lad => "lad",
+            Method::MseClassifier => "mse-classifier",
         }
     }
 
@@ -79,6 +106,12 @@ impl Method {
             Method::Lda => "Gaussian classes, linear boundaries",
             Method::NaiveBayes => "Independent features",
             Method::Minimax => "Smallest balls around the classes",
+            Method::Logistic => "Log-odds linear in the features",
+            Method::Softmax => "Log-odds for any number of classes",
+            Method::Svm => "Soft margin: hinge or squared hinge",
+            Method::LeastSquares => "Regression: squared deviations",
+            Method::Lad => "Regression: absolute deviations",
+            Method::MseClassifier => "Least squares on -1 and +1",
         }
     }
 
@@ -94,6 +127,65 @@ impl Method {
                 | Method::Kozinec
         )
     }
+}
+
+impl Method {
+    /// Whether it minimises a loss and a penalty over all rows.
+    pub fn is_convex(self) -> bool {
+        matches!(
+            self,
+            Method::Logistic
+                | Method::Softmax
+                | Method::Svm
+                | Method::LeastSquares
+                | Method::Lad
+                | Method::MseClassifier
+        )
+    }
+
+    /// Whether it is for a real target.
+    pub fn is_regression(self) -> bool {
+        matches!(self, Method::LeastSquares | Method::Lad)
+    }
+
+    /// Whether it decides by estimated densities.
+    pub fn is_bayes(self) -> bool {
+        !self.is_online() && !self.is_convex()
+    }
+
+    /// The losses it can minimise, its own first.
+    pub fn losses(self) -> &'static [LossName] {
+        match self {
+            Method::Logistic => &[LossName::Logistic, LossName::SigmoidMse],
+            Method::Softmax => &[LossName::Softmax],
+            Method::Svm => &[LossName::Hinge, LossName::SquaredHinge],
+            Method::LeastSquares | Method::MseClassifier => &[LossName::Squared],
+            Method::Lad => &[LossName::Absolute],
+            _ => &[],
+        }
+    }
+}
+
+/// How more than two classes are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Multiclass {
+    /// One problem with a score for each class.
+    Softmax,
+    /// One problem for each class against all others; the largest score decides.
+    Ovr,
+    /// One problem for each pair of classes; most votes decide.
+    Ovo,
+}
+
+/// How much each class counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassWeights {
+    /// Each as much as any other: n/(K·nₖ).
+    Balanced,
+    /// These classes so much, the others 1.
+    Given(Vec<(String, f64)>),
 }
 
 /// Which example a mistake-driven learner looks at next.
@@ -154,6 +246,42 @@ pub struct Settings {
     pub shrinkage: Option<f64>,
     /// The penalty W(k, d) of deciding d when k is true, row by row.
     pub penalties: Option<Vec<Vec<f64>>>,
+    /// ℓ, where the method leaves a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossName>,
+    /// R; by default ℓ2 for classifiers and none for regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltyName>,
+    /// How much the loss counts against the penalty; by default 1.
+    #[serde(default, rename = "C", skip_serializing_if = "Option::is_none")]
+    pub c: Option<f64>,
+    /// The other common form of it: C = 1/(nλ).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// ρ of the elastic net; by default ½.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub l1_ratio: Option<f64>,
+    /// The solver; by default chosen by the shape of the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<SolverName>,
+    /// The relative gap to reach; by default 10⁻⁶.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tol: Option<f64>,
+    /// How much of the last step is added to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub momentum: Option<f64>,
+    /// How many rows make a stochastic gradient.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<usize>,
+    /// How more than two classes are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiclass: Option<Multiclass>,
+    /// How much each class counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<ClassWeights>,
+    /// Penalises the intercept like a weight.
+    #[serde(default)]
+    pub penalize_intercept: bool,
     /// Leaves the intercept out.
     pub no_intercept: bool,
     /// The share of the rows that was held out of the training, so that a claim is checked on the rest.
@@ -171,27 +299,32 @@ impl Settings {
         }
     }
 
-    /// The method asked for, or the one that fits any data.
+    /// The method asked for; a checked fit always has one.
     pub fn method(&self) -> Method {
-        self.method.unwrap_or(Method::AveragedPerceptron)
+        self.method.unwrap_or(Method::Logistic)
     }
 
-    /// The method that a person who asked for none should try first: the linear discriminant on a few
-    /// dense columns with rows enough to estimate their covariance, unless a setting was given that only
-    /// a mistake-driven method has a use for.
-    pub fn first_choice(&self, data: &Dataset) -> Method {
-        const FEW_COLUMNS: usize = 100;
-        let enough = data.class_counts().iter().all(|&rows| rows > data.features());
-        let suits = !data.design.is_sparse() && data.features() <= FEW_COLUMNS && enough;
-        let free = self
-            .special_settings()
-            .iter()
-            .all(|(given, _, fits)| !given || fits(Method::Lda));
-        if suits && free {
-            Method::Lda
-        } else {
-            Method::AveragedPerceptron
-        }
+    /// The method that a person who asked for none gets: by the target, unless a setting was given that
+    /// only the mistake-driven methods have a use for.
+    pub fn first_choice(&self, target: &Target) -> Method {
+        let first = match target {
+            Target::Real(_) => Method::LeastSquares,
+            Target::Classes { classes, .. } if classes.len() > 2 => Method::Softmax,
+            _ => Method::Logistic,
+        };
+        let fits = |method: Method| {
+            self.special_settings()
+                .iter()
+                .all(|(given, _, fits)| !given || fits(method))
+        };
+        let others = [Method::Svm, Method::AveragedPerceptron, Method::Perceptron];
+        let mut candidates = [first].into_iter().chain(others);
+        candidates.find(|&method| fits(method)).unwrap_or(first)
+    }
+
+    /// The relative gap to reach.
+    pub fn tol(&self) -> f64 {
+        self.tol.unwrap_or(1e-6)
     }
 
     /// The most time the fit may take.
@@ -216,6 +349,16 @@ impl Settings {
                 "--epochs must be a positive number, not {epochs}"
             )));
         }
+        for (value, option) in [(self.c, "C"), (self.lambda, "lambda"), (self.tol, "tol")] {
+            if let Some(value) = value
+                && !(value.is_finite() && value > 0.0)
+            {
+                return Err(Error::settings(format!(
+                    "--{option} must be a positive number, not {value}"
+                )));
+            }
+        }
+        self.check_convex()?;
         if self.max_iter == Some(0) {
             return Err(Error::settings("--max-iter must be at least 1, not 0"));
         }
@@ -246,20 +389,71 @@ impl Settings {
         Ok(())
     }
 
+    /// Refuses what makes no sense of a loss and a penalty.
+    fn check_convex(&self) -> Result<()> {
+        let method = self.method();
+        if self.c.is_some() && self.lambda.is_some() {
+            return Err(Error::settings("--C and --lambda say the same: give one of them"));
+        }
+        if let Some(loss) = self.loss
+            && method.is_convex()
+            && !method.losses().contains(&loss)
+        {
+            let known: Vec<&str> = method.losses().iter().map(|loss| loss.name()).collect();
+            return Err(Error::settings(format!(
+                "--loss {} does not go with --method {}",
+                loss.name(),
+                method.name()
+            ))
+            .hint(format!("its losses: {}", known.join(", "))));
+        }
+        Penalty::new(PenaltyName::ElasticNet, self.l1_ratio.unwrap_or(0.5))?;
+        if self.l1_ratio.is_some() && self.penalty != Some(PenaltyName::ElasticNet) {
+            return Err(Error::settings("--l1-ratio goes with --penalty elastic-net"));
+        }
+        if let Some(momentum) = self.momentum
+            && !(0.0..1.0).contains(&momentum)
+        {
+            return Err(Error::settings(format!(
+                "--momentum must be at least 0 and less than 1, not {momentum}"
+            )));
+        }
+        if self.batch == Some(0) {
+            return Err(Error::settings("--batch must be at least 1, not 0"));
+        }
+        if self.no_intercept && self.penalize_intercept {
+            return Err(Error::settings(
+                "--no-intercept leaves nothing for --penalize-intercept",
+            ));
+        }
+        if let Some(ClassWeights::Given(weights)) = &self.class_weight
+            && let Some((class, weight)) = weights.iter().find(|(_, w)| !(w.is_finite() && *w >= 0.0))
+        {
+            return Err(Error::settings(format!(
+                "the weight of class {class} must be a number of at least 0, not {weight}"
+            )));
+        }
+        Ok(())
+    }
+
     /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
     #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 12] {
+    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 25] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
-        let bayes: fn(Method) -> bool = |method| !method.is_online();
+        let convex: fn(Method) -> bool = Method::is_convex;
+        let steps: fn(Method) -> bool = |method| !method.is_bayes();
+        let rates: fn(Method) -> bool =
+            |method| method.is_convex() || (method.is_online() && method != Method::Kozinec);
+        let classifiers: fn(Method) -> bool = |method| method.is_convex() && !method.is_regression();
         [
-            (self.epochs.is_some(), "epochs", online),
-            (self.max_iter.is_some(), "max-iter", online),
-            (self.learning_rate.is_some(), "learning-rate", perceptrons),
-            (self.schedule.is_some(), "schedule", perceptrons),
+            (self.epochs.is_some(), "epochs", steps),
+            (self.max_iter.is_some(), "max-iter", steps),
+            (self.learning_rate.is_some(), "learning-rate", rates),
+            (self.schedule.is_some(), "schedule", rates),
             (self.rule.is_some(), "rule", online),
             (self.ties.is_some(), "ties", perceptrons),
-            (self.start.is_some(), "start", perceptrons),
+            (self.start.is_some(), "start", rates),
             (self.vote.is_some(), "vote", online),
             (self.epsilon.is_some(), "epsilon", |method| {
                 method == Method::Kozinec
@@ -267,8 +461,21 @@ impl Settings {
             (self.density.is_some(), "density", |method| {
                 method == Method::NaiveBayes
             }),
-            (self.penalties.is_some(), "penalties", bayes),
-            (self.no_intercept, "no-intercept", online),
+            (self.penalties.is_some(), "penalties", Method::is_bayes),
+            (self.no_intercept, "no-intercept", steps),
+            (self.smoothing.is_some(), "smoothing", Method::is_bayes),
+            (self.shrinkage.is_some(), "shrinkage", Method::is_bayes),
+            (self.loss.is_some(), "loss", convex),
+            (self.penalty.is_some(), "penalty", convex),
+            (self.c.is_some(), "C", convex),
+            (self.lambda.is_some(), "lambda", convex),
+            (self.solver.is_some(), "solver", convex),
+            (self.tol.is_some(), "tol", convex),
+            (self.momentum.is_some(), "momentum", convex),
+            (self.batch.is_some(), "batch", convex),
+            (self.multiclass.is_some(), "multiclass", classifiers),
+            (self.class_weight.is_some(), "class-weight", classifiers),
+            (self.penalize_intercept, "penalize-intercept", convex),
         ]
     }
 }

@@ -272,7 +272,9 @@ fn settings_that_make_no_sense() {
     }
     assert!(place.files().is_empty());
     place.run(&["train", "@iris", "--method", "percptron"]).expect(2);
-    let ran = place.run(&["train", "@diabetes"]).expect(2);
+    let ran = place
+        .run(&["train", "@diabetes", "--method", "perceptron"])
+        .expect(2);
     assert!(
         ran.err.contains("real number") && ran.err.contains("--categorical"),
         "{}",

@@ -5,6 +5,7 @@ mod bad_input;
 #[path = "../../../wstar/tests/common/mod.rs"]
 mod common;
 mod contract;
+mod convex;
 mod learning;
 mod streaming;
 

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use crate::bayes::{Bernoulli, Estimate, Gaussian, Multinomial, NaiveGaussian, Scorer};
+use crate::certify::compensated::Compensated;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 
@@ -252,28 +253,5 @@ fn worse(a: f64, b: f64) -> f64 {
         f64::INFINITY
     } else {
         a.max(b)
-    }
-}
-
-/// A sum that carries the rounding errors along (A. Neumaier, ZAMM 54, 1974).
-#[derive(Debug, Clone, Copy, Default)]
-struct Compensated {
-    sum: f64,
-    lost: f64,
-}
-
-impl Compensated {
-    fn add(&mut self, term: f64) {
-        let sum = self.sum + term;
-        self.lost += if self.sum.abs() >= term.abs() {
-            (self.sum - sum) + term
-        } else {
-            (term - sum) + self.sum
-        };
-        self.sum = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.sum + self.lost
     }
 }

@@ -1,11 +1,16 @@
 //! Certificates: small objects that prove a claim, recomputed from the data and never taken from a solver.
 
+mod compensated;
+pub mod duality;
 pub mod likelihood;
 mod mistakes;
 mod separation;
+mod stationarity;
 
+pub use duality::DualityGap;
 pub use mistakes::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
 pub use separation::{Separation, centre, recompute_separation};
+pub use stationarity::{Stationarity, stationarity};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +53,16 @@ pub enum Certificate {
         /// The largest `(upper − lower)/upper`.
         relative_gap: f64,
     },
+    /// The objective is within so much of its least value: one claim for each problem of the fit.
+    DualityGap {
+        /// The claims.
+        parts: Vec<DualityGap>,
+    },
+    /// The gradient is all but 0: all that can be said where a loss is not convex.
+    Stationarity {
+        /// The claims.
+        parts: Vec<Stationarity>,
+    },
     /// Nothing was proved: the data went by only once.
     None,
 }
@@ -63,6 +78,8 @@ impl Certificate {
             Certificate::Separation { .. } => "separation",
             Certificate::MaximumLikelihood { .. } => "maximum-likelihood",
             Certificate::EnclosingBall { .. } => "enclosing-ball",
+            Certificate::DualityGap { .. } => "duality-gap",
+            Certificate::Stationarity { .. } => "stationarity",
             Certificate::None => "none",
         }
     }
@@ -74,6 +91,8 @@ impl Certificate {
             Certificate::Separation { parts } => !parts.is_empty() && parts.iter().all(Separation::holds),
             Certificate::MaximumLikelihood { deviation, .. } => *deviation <= AGREEMENT,
             Certificate::EnclosingBall { relative_gap, .. } => *relative_gap <= BALL_GAP,
+            Certificate::DualityGap { parts } => !parts.is_empty() && parts.iter().all(DualityGap::holds),
+            Certificate::Stationarity { parts } => !parts.is_empty() && parts.iter().all(Stationarity::holds),
             Certificate::None => false,
         }
     }
@@ -93,7 +112,12 @@ impl Certificate {
                     && parts.iter().all(|part| part.hyperplane.weights.len() == features)
             }
             Certificate::EnclosingBall { radii, .. } => radii.len() == classes,
-            Certificate::MaximumLikelihood { .. } | Certificate::None => true,
+            Certificate::DualityGap { parts } => {
+                !parts.is_empty() && parts.iter().all(|part| part.dual_point.is_whole())
+            }
+            Certificate::MaximumLikelihood { .. } | Certificate::Stationarity { .. } | Certificate::None => {
+                true
+            }
         };
         if fits {
             Ok(())

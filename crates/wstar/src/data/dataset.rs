@@ -30,6 +30,9 @@ pub struct Classes {
 }
 
 impl Classes {
+    /// No classes: those of a real target.
+    pub const NONE: Classes = Classes { names: Vec::new() };
+
     /// Sorts and keeps the distinct names.
     pub fn new<I: IntoIterator<Item = S>, S: Into<String>>(names: I) -> Self {
         let mut names: Vec<String> = names.into_iter().map(Into::into).collect();
@@ -128,6 +131,38 @@ impl Dataset {
             schema: Schema::numbered(design.features()),
             design,
             target: Target::Classes { codes, classes },
+            weights: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// A data set for regression from rows of numbers and real targets; columns are called `x1`, `x2` ….
+    ///
+    /// ```
+    /// use wstar::data::Dataset;
+    /// let data = Dataset::measured(&[vec![0.0], vec![1.0]], vec![0.5, 1.5]).unwrap();
+    /// assert_eq!(data.rows(), 2);
+    /// ```
+    pub fn measured(rows: &[Vec<f64>], targets: Vec<f64>) -> Result<Self> {
+        if rows.len() != targets.len() {
+            return Err(Error::data(format!(
+                "{} rows but {} targets",
+                rows.len(),
+                targets.len()
+            )));
+        }
+        if let Some(row) = targets.iter().position(|value| !value.is_finite()) {
+            return Err(Error::data(format!(
+                "the target of row {row}, {}, is not a finite number",
+                targets[row]
+            )));
+        }
+        let design = Design::from_rows(rows)?;
+        Ok(Dataset {
+            source: "data".into(),
+            schema: Schema::numbered(design.features()),
+            design,
+            target: Target::Real(targets),
             weights: None,
             notes: Vec::new(),
         })

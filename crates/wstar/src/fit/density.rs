@@ -33,8 +33,13 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
             iterations: 1,
             seen: 2 * rows,
             mistakes_by_pass: Vec::new(),
+            objective: None,
+            solver: None,
+            notes: Vec::new(),
         },
         certificate,
+        inference: None,
+        least_squares: None,
     })
 }
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::fit::Outcome;
 use crate::fit::feed::Feed;
 use crate::fit::online::{Fit, largest_square};
-use crate::model::Predictor;
+use crate::model::{Link, Predictor};
 use crate::online::{Hulls, Kozinec, KozinecRule, Learner, Voting};
 use crate::watch::{Status, Watch};
 
@@ -91,6 +91,7 @@ impl Fit<'_> {
             None => Predictor::Linear {
                 discriminants: claims.into_iter().map(|claim| claim.hyperplane).collect(),
                 ties: self.rule.ties,
+                link: Link::Margin,
             },
         };
         Ok(self.outcome(predictor, run, Certificate::Separation { parts }))

@@ -1,17 +1,22 @@
 //! The one door to a fit: settings are checked, the method runs, its claim is certified, a model comes out.
 
+mod convex;
 mod density;
 mod feed;
 mod kozinec;
 mod online;
+mod stream;
 
-pub use online::fit_stream;
+pub use convex::Origin;
+pub use stream::fit_stream;
 
 use crate::certify::Certificate;
 use crate::data::{Classes, Dataset, Schema};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::inference::Inference;
 use crate::model::{FitRecord, Model, Predictor};
-use crate::settings::{Method, Settings};
+use crate::settings::Settings;
+use crate::solve::LeastSquaresReport;
 use crate::watch::Watch;
 
 /// What a method gives back.
@@ -19,6 +24,8 @@ struct Outcome {
     predictor: Predictor,
     fit: FitRecord,
     certificate: Certificate,
+    inference: Option<Inference>,
+    least_squares: Option<LeastSquaresReport>,
 }
 
 impl Outcome {
@@ -31,6 +38,8 @@ impl Outcome {
             predictor: self.predictor,
             fit: self.fit,
             certificate: self.certificate,
+            inference: self.inference,
+            least_squares: self.least_squares,
         }
     }
 }
@@ -48,23 +57,39 @@ impl Outcome {
 /// assert!(wstar::verify(&model, &data).unwrap().holds());
 /// ```
 pub fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Model> {
+    fit_from(data, settings, &Origin::default(), watch)
+}
+
+/// Fits a model as [`fit`] does, from another model or from where an earlier fit was when it ended.
+pub fn fit_from(
+    data: &Dataset,
+    settings: &Settings,
+    origin: &Origin<'_>,
+    watch: &mut dyn Watch,
+) -> Result<Model> {
+    let settings = &Settings {
+        method: Some(
+            settings
+                .method
+                .unwrap_or_else(|| settings.first_choice(&data.target)),
+        ),
+        ..settings.clone()
+    };
     settings.check()?;
-    let (_, classes) = data.require_classes()?;
-    let classes = classes.clone();
-    if settings.method.is_none() && settings.first_choice(data) == Method::Lda {
-        let settings = Settings {
-            method: Some(Method::Lda),
-            ..settings.clone()
-        };
-        // Nobody asked for this method, so nobody is refused for a covariance that it cannot invert.
-        if let Ok(outcome) = density::fit(data, &settings, watch) {
-            return Ok(outcome.into_model(&settings, data.schema.clone(), classes));
-        }
-    }
-    let outcome = if settings.method().is_online() {
+    let method = settings.method();
+    let outcome = if method.is_convex() {
+        convex::fit(data, settings, origin, watch)?
+    } else if !origin.is_default() {
+        return Err(Error::settings(format!(
+            "--start-from and --checkpoint do not go with --method {}",
+            method.name()
+        ))
+        .hint("they are for the methods that minimise a loss"));
+    } else if method.is_online() {
         online::fit_in_memory(data, settings, watch)?
     } else {
         density::fit(data, settings, watch)?
     };
+    let classes = data.classes().cloned().unwrap_or(Classes::NONE);
     Ok(outcome.into_model(settings, data.schema.clone(), classes))
 }

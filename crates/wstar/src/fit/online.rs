@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::fit::feed::Feed;
-use crate::model::{FitRecord, Hyperplane, Model, Predictor};
+use crate::model::{FitRecord, Hyperplane, Link, Model, Predictor};
 use crate::online::{
     Averaged, Hulls, Kozinec, KozinecRule, Learner, Passes, Perceptron, PerceptronRule, Plan, Pocket, Run,
     Streamed, Voters, Voting, discriminants,
@@ -61,8 +61,7 @@ pub(super) fn largest_square(data: &Dataset) -> f64 {
 
 /// Fits a mistake-driven method to a stream in constant memory. A stream that goes by only once gives a
 /// model without a certificate.
-pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Watch) -> Result<Model> {
-    settings.check()?;
+pub(super) fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Watch) -> Result<Model> {
     let method = settings.method();
     if !method.is_online() || matches!(method, Method::Pocket | Method::Kozinec) {
         return Err(
@@ -82,6 +81,9 @@ pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Wa
         ));
     }
     let classes = stream.classes().clone();
+    if classes.is_empty() {
+        return Err(Error::data("the target is a real number, not a class"));
+    }
     let feed = Feed::Stream {
         examples: stream,
         again,
@@ -228,6 +230,7 @@ impl<'a> Fit<'a> {
             predictor: Predictor::Linear {
                 discriminants,
                 ties: self.rule.ties,
+                link: Link::Margin,
             },
         }
     }
@@ -279,8 +282,13 @@ impl<'a> Fit<'a> {
                 iterations: run.updates.iter().sum(),
                 seen: run.seen,
                 mistakes_by_pass: run.mistakes_by_pass,
+                objective: None,
+                solver: None,
+                notes: Vec::new(),
             },
             certificate,
+            inference: None,
+            least_squares: None,
         }
     }
 

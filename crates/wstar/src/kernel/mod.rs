@@ -2,6 +2,7 @@
 //! against the plain version.
 
 pub mod dense;
+pub mod double_double;
 pub mod map;
 pub mod scan;
 pub mod sparse;

@@ -1,4 +1,4 @@
-//! How well a model does on data whose classes are known.
+//! How well a model does on data whose target is known.
 
 use serde::Serialize;
 
@@ -30,12 +30,63 @@ pub struct Evaluation {
     pub risk: Option<f64>,
 }
 
-/// Judges a model on data prepared with its schema.
+/// How well a regression did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Deviations {
+    /// Rows judged.
+    pub rows: usize,
+    /// The mean squared deviation.
+    pub mse: f64,
+    /// The mean absolute deviation.
+    pub mae: f64,
+    /// The share of the target's variance that is explained; `None` if it has none.
+    pub r2: Option<f64>,
+}
+
+/// How well a model did, whatever it predicts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Judgement {
+    /// Of a classifier.
+    Classes(Evaluation),
+    /// Of a regression.
+    Real(Deviations),
+}
+
+/// Judges a model on data prepared with its schema, by what it predicts; for classifiers also by the mean of
+/// these penalties.
+pub fn judge(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Result<Judgement> {
+    if !model.predictor.is_regression() {
+        let penalties = penalties.or(model.predictor.penalties());
+        return evaluate_with(model, data, penalties).map(Judgement::Classes);
+    }
+    if penalties.is_some() {
+        return Err(Error::settings(
+            "penalties are for classes, and the model predicts a number",
+        ));
+    }
+    let Target::Real(truth) = &data.target else {
+        return Err(Error::data("the data have no target to compare with").in_file(&data.source));
+    };
+    if truth.is_empty() {
+        return Err(Error::data("there are no rows to judge").in_file(&data.source));
+    }
+    let predicted = model.predictor.scores(&data.design)?.values;
+    let weights = data.weights.as_deref();
+    Ok(Judgement::Real(Deviations {
+        rows: truth.len(),
+        mse: metrics::mean_squared(truth, &predicted, weights)?,
+        mae: metrics::mean_absolute(truth, &predicted, weights)?,
+        r2: metrics::r_squared(truth, &predicted, weights)?,
+    }))
+}
+
+/// Judges a classifier on data prepared with its schema.
 pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {
     evaluate_with(model, data, model.predictor.penalties())
 }
 
-/// Judges a model on data prepared with its schema, also by the mean of these penalties.
+/// Judges a classifier on data prepared with its schema, also by the mean of these penalties.
 pub fn evaluate_with(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Result<Evaluation> {
     let Target::Classes { codes, .. } = &data.target else {
         return Err(Error::data("the data have no target to compare with").in_file(&data.source));

@@ -54,30 +54,37 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     })
 }
 
+/// Writes a JSON document to a file: complete, or not at all. The folder keeps what it had until the new file is
+/// safely on disk.
+pub(crate) fn write_whole(path: &Path, document: &impl Serialize) -> Result<()> {
+    let name = path.display().to_string();
+    let failed = |cause: &std::io::Error| Error::io(&name, cause);
+    let file = temporary_beside(path)?;
+    let mut writer = BufWriter::new(&file);
+    serde_json::to_writer(&mut writer, document).map_err(|cause| failed(&cause.into()))?;
+    writer.write_all(b"\n").map_err(|cause| failed(&cause))?;
+    writer.flush().map_err(|cause| failed(&cause))?;
+    drop(writer);
+    file.as_file().sync_all().map_err(|cause| failed(&cause))?;
+    file.persist(path).map_err(|error| failed(&error.error))?;
+    // The file's name is safe once its folder is; a system that cannot sync folders loses nothing by it.
+    if let Ok(folder) = fs::File::open(folder_of(path)) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
+}
+
 impl Model {
-    /// Writes the model to a file: complete, or not at all. The folder keeps what it had until the new
-    /// file is safely on disk.
+    /// Writes the model to a file: complete, or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let name = path.display().to_string();
-        let failed = |cause: &std::io::Error| Error::io(&name, cause);
-        let file = temporary_beside(path)?;
-        let mut writer = BufWriter::new(&file);
-        let document = Document {
-            format: FORMAT,
-            version: VERSION,
-            model: self,
-        };
-        serde_json::to_writer(&mut writer, &document).map_err(|cause| failed(&cause.into()))?;
-        writer.write_all(b"\n").map_err(|cause| failed(&cause))?;
-        writer.flush().map_err(|cause| failed(&cause))?;
-        drop(writer);
-        file.as_file().sync_all().map_err(|cause| failed(&cause))?;
-        file.persist(path).map_err(|error| failed(&error.error))?;
-        // The file's name is safe once its folder is; a system that cannot sync folders loses nothing by it.
-        if let Ok(folder) = fs::File::open(folder_of(path)) {
-            let _ = folder.sync_all();
-        }
-        Ok(())
+        write_whole(
+            path,
+            &Document {
+                format: FORMAT,
+                version: VERSION,
+                model: self,
+            },
+        )
     }
 
     /// Refuses a path that no model can be written to, without writing there.
@@ -127,7 +134,7 @@ impl Model {
 
     /// Refuses a model whose parts do not fit each other, so that nothing later has to ask.
     fn check(&self) -> Result<()> {
-        if self.classes.len() < 2 {
+        if self.classes.len() < 2 && !self.predictor.is_regression() {
             return Err(Error::model("a classifier with fewer than two classes"));
         }
         self.schema.check()?;

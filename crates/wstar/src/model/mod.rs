@@ -6,17 +6,20 @@ mod hyperplane;
 mod predictor;
 mod verify;
 
-pub use evaluate::{Evaluation, evaluate, evaluate_with};
+pub use evaluate::{Deviations, Evaluation, Judgement, evaluate, evaluate_with, judge};
+pub(crate) use file::write_whole;
 pub use hyperplane::Hyperplane;
-pub use predictor::{Predictor, Scores};
+pub use predictor::{Link, Predictor, Scores};
 pub(crate) use verify::certify_estimate;
-pub use verify::{Verdict, verify};
+pub use verify::{Verdict, verify, verify_stream};
 
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certificate;
 use crate::data::{Classes, Schema};
+use crate::inference::Inference;
 use crate::settings::{Method, Settings};
+use crate::solve::{LeastSquaresReport, SolverName};
 use crate::watch::Status;
 
 /// Everything needed to predict from a raw row, and to check what is claimed about it.
@@ -30,7 +33,7 @@ pub struct Model {
     pub settings: Settings,
     /// How raw columns become features.
     pub schema: Schema,
-    /// The classes.
+    /// The classes; none for a real target.
     pub classes: Classes,
     /// How it predicts.
     pub predictor: Predictor,
@@ -38,6 +41,12 @@ pub struct Model {
     pub fit: FitRecord,
     /// What is claimed, and proved.
     pub certificate: Certificate,
+    /// Standard errors and what follows from them, where they are valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference: Option<Inference>,
+    /// Rank, condition and residuals of least squares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_squares: Option<LeastSquaresReport>,
 }
 
 /// How a fit went.
@@ -55,4 +64,25 @@ pub struct FitRecord {
     pub seen: u64,
     /// Examples whose class was predicted wrongly just before they were learnt from, pass by pass.
     pub mistakes_by_pass: Vec<u64>,
+    /// The objective that was minimised, for methods that minimise one: summed over all its problems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<f64>,
+    /// The solver that finished, and why it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<Chosen>,
+    /// What a person should know about the fit, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A solver and why it was chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The solver that finished.
+    pub name: SolverName,
+    /// Why, in a few words.
+    pub why: String,
+    /// Solvers that were tried before it and fell short.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<SolverName>,
 }

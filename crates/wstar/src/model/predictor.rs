@@ -19,6 +19,9 @@ pub enum Predictor {
         discriminants: Vec<Hyperplane>,
         /// What a score of exactly 0 means.
         ties: Ties,
+        /// What the scores stand for.
+        #[serde(default)]
+        link: Link,
     },
     /// By the votes of many hyperplanes.
     Committee {
@@ -32,6 +35,36 @@ pub enum Predictor {
         /// The penalty of each decision for each true class; 0–1 if not given.
         penalties: Option<Penalties>,
     },
+}
+
+/// What the scores of hyperplanes stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// Only their order counts.
+    #[default]
+    Margin,
+    /// Log-odds of the positive class; with more classes, of each against the rest.
+    Logit,
+    /// Logarithms of probabilities, up to a constant: one for each class.
+    Softmax,
+    /// One hyperplane for each pair of classes, in the order (0, 1), (0, 2) … (1, 2) …; the later class is the
+    /// positive one, and each pair gives its winner a vote.
+    Pairs,
+    /// The prediction of a real target.
+    Identity,
+}
+
+impl Link {
+    /// How many hyperplanes tell so many classes apart (0 for a real target).
+    fn discriminants(self, classes: usize) -> usize {
+        match self {
+            Link::Margin | Link::Logit => crate::online::discriminants(classes),
+            Link::Softmax => classes,
+            Link::Pairs => classes * (classes - 1) / 2,
+            Link::Identity => 1,
+        }
+    }
 }
 
 /// The scores of rows: one column for two classes, else one for each class.
@@ -54,13 +87,21 @@ impl Predictor {
     /// The scores of all rows. With two classes a positive one speaks for the last class.
     pub fn scores(&self, design: &Design) -> Result<Scores> {
         Ok(match self {
-            Predictor::Linear { discriminants, .. } => Scores {
-                columns: discriminants.len(),
-                values: (0..design.rows())
-                    .into_par_iter()
-                    .flat_map_iter(|i| discriminants.iter().map(move |plane| plane.score(design.row(i))))
-                    .collect(),
-            },
+            Predictor::Linear {
+                discriminants, link, ..
+            } => {
+                let scores = Scores {
+                    columns: discriminants.len(),
+                    values: (0..design.rows())
+                        .into_par_iter()
+                        .flat_map_iter(|i| discriminants.iter().map(move |plane| plane.score(design.row(i))))
+                        .collect(),
+                };
+                match link {
+                    Link::Pairs => votes(&scores),
+                    _ => scores,
+                }
+            }
             Predictor::Committee { committees } => {
                 let votes: Vec<Vec<f64>> = committees
                     .iter()
@@ -112,7 +153,25 @@ impl Predictor {
 
     /// The probabilities of all classes that the scores of a row stand for; `None` if they are no log odds.
     pub fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
-        matches!(self, Predictor::Bayes { .. }).then(|| posterior(scores))
+        match self {
+            Predictor::Bayes { .. } => Some(posterior(scores)),
+            Predictor::Linear { link, .. } => match (link, scores) {
+                (Link::Softmax, _) | (Link::Logit, [_]) => Some(posterior(scores)),
+                (Link::Logit, _) => {
+                    // Each class against the rest gives odds of its own; their shares sum to 1.
+                    let shares = scores.iter().map(|score| posterior(&[*score])[1]);
+                    let mut shares: Vec<f64> = shares.collect();
+                    let total: f64 = shares.iter().sum();
+                    let count = shares.len() as f64;
+                    shares.iter_mut().for_each(|share| {
+                        *share = if total > 0.0 { *share / total } else { 1.0 / count };
+                    });
+                    Some(shares)
+                }
+                (Link::Margin | Link::Pairs | Link::Identity, _) => None,
+            },
+            Predictor::Committee { .. } => None,
+        }
     }
 
     /// The hyperplanes it is made of, where it is made of hyperplanes: one for two classes, else one a class.
@@ -136,6 +195,17 @@ impl Predictor {
         }
     }
 
+    /// Whether it predicts a real target.
+    pub fn is_regression(&self) -> bool {
+        matches!(
+            self,
+            Predictor::Linear {
+                link: Link::Identity,
+                ..
+            }
+        )
+    }
+
     /// The penalty matrix it decides by, if it was given one.
     pub fn penalties(&self) -> Option<&Penalties> {
         match self {
@@ -153,9 +223,15 @@ impl Predictor {
 
     /// Refuses a predictor whose parts do not fit each other, as a damaged file may hold.
     pub(crate) fn check(&self, features: usize, classes: usize) -> Result<()> {
-        let discriminants = crate::online::discriminants(classes);
+        if self.is_regression() != (classes == 0) || classes == 1 {
+            return Err(Error::model("the predictor does not fit the number of classes"));
+        }
+        let link = match self {
+            Predictor::Linear { link, .. } => *link,
+            _ => Link::Margin,
+        };
         let fits = |count: usize| {
-            if count == discriminants {
+            if count == link.discriminants(classes) {
                 Ok(())
             } else {
                 Err(Error::model(format!(
@@ -192,6 +268,36 @@ impl Predictor {
                     .map_or(Ok(()), |penalties| penalties.check(classes))
             }
         }
+    }
+}
+
+/// The votes that pairs of classes give each class; ties are broken by the scores, which add less than a vote.
+fn votes(pairs: &Scores) -> Scores {
+    let mut classes = 2;
+    while classes * (classes - 1) / 2 < pairs.columns {
+        classes += 1;
+    }
+    let mut values = Vec::with_capacity(pairs.values.len() / pairs.columns.max(1) * classes);
+    for row in pairs.rows() {
+        let start = values.len();
+        values.resize(start + classes, 0.0);
+        let votes = &mut values[start..];
+        let mut scores = row.iter();
+        for first in 0..classes {
+            for second in first + 1..classes {
+                let score = scores.next().copied().unwrap_or_default();
+                let winner = if score > 0.0 { second } else { first };
+                // Bounded by 1/3 over all pairs of a class, so that no sum of scores outweighs a vote.
+                let tie = score / (3.0 * (1.0 + score.abs()) * classes as f64);
+                votes[winner] += 1.0;
+                votes[second] += tie;
+                votes[first] -= tie;
+            }
+        }
+    }
+    Scores {
+        values,
+        columns: classes,
     }
 }
 

@@ -2,14 +2,15 @@
 
 use crate::bayes::{Estimate, minimax};
 use crate::certify::{
-    AGREEMENT, Certificate, MistakeBound, RunConditions, Separation, agree, likelihood, recompute_mistakes,
-    recompute_separation,
+    AGREEMENT, Certificate, MistakeBound, RunConditions, Separation, agree, duality, likelihood,
+    recompute_mistakes, recompute_separation, stationarity,
 };
-use crate::data::Dataset;
+use crate::data::{Classes, Dataset, Portions};
 use crate::error::{Error, Result};
 use crate::model::{Model, Predictor};
-use crate::online::{Examples, InMemory, Order, label};
-use crate::settings::Rule;
+use crate::online::{Examples, InMemory, Order, Streamed, label};
+use crate::reduction::{PartBlocks, Reduction, Totals};
+use crate::settings::{ClassWeights, Rule};
 use crate::watch::Status;
 
 /// What re-checking a claim led to.
@@ -28,24 +29,53 @@ impl Verdict {
     }
 }
 
+/// Recomputes the certificate of a model from data that do not fit into memory: one pass, or two where C or the
+/// class weights depend on the number of rows. Only for methods that minimise a loss.
+pub fn verify_stream(model: &Model, stream: &mut Streamed) -> Result<Verdict> {
+    if !model.method.is_convex() {
+        return Err(Error::settings(format!(
+            "a {} model is not verified from a stream",
+            model.method.name()
+        ))
+        .hint("leave --stream out"));
+    }
+    let mut objections = Vec::new();
+    let certificate = verify_optimum(stream, model, &mut objections)?;
+    Ok(Verdict {
+        objections,
+        certificate,
+    })
+}
+
 /// Recomputes the certificate of a model from data prepared with its schema.
 pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
-    let (codes, classes) = data.require_classes()?;
-    if classes != &model.classes {
+    if data.classes().map_or(0, Classes::len) != model.classes.len()
+        || data.classes().is_some_and(|classes| classes != &model.classes)
+    {
         return Err(Error::data("the classes of the data are not those of the model").in_file(&data.source));
     }
     let mut objections = Vec::new();
-    let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
-    if rows != model.fit.rows {
+    let rows = (0..data.rows()).filter(|&i| data.weight(i) > 0.0).count() as u64;
+    if rows != model.fit.rows && !model.method.is_convex() {
         objections.push(format!(
             "the model was trained on {} rows, these are {rows}",
             model.fit.rows
         ));
     }
-    let mut examples = InMemory::new(data, codes, Order::Cyclic);
     let certificate = match &model.certificate {
-        Certificate::MistakeBound { parts } => verify_mistakes(&mut examples, model, parts, &mut objections)?,
-        Certificate::Separation { parts } => verify_separation(&mut examples, model, parts, &mut objections)?,
+        Certificate::MistakeBound { parts } => {
+            let (codes, _) = data.require_classes()?;
+            let mut examples = InMemory::new(data, codes, Order::Cyclic);
+            verify_mistakes(&mut examples, model, parts, &mut objections)?
+        }
+        Certificate::Separation { parts } => {
+            let (codes, _) = data.require_classes()?;
+            let mut examples = InMemory::new(data, codes, Order::Cyclic);
+            verify_separation(&mut examples, model, parts, &mut objections)?
+        }
+        Certificate::DualityGap { .. } | Certificate::Stationarity { .. } => {
+            verify_optimum(&mut &*data, model, &mut objections)?
+        }
         Certificate::MaximumLikelihood { .. } | Certificate::EnclosingBall { .. } => {
             verify_estimate(data, model, &mut objections)?
         }
@@ -106,7 +136,9 @@ fn verify_mistakes(
         }
     }
     if model.fit.status == Status::Converged
-        && let Predictor::Linear { discriminants, ties } = &model.predictor
+        && let Predictor::Linear {
+            discriminants, ties, ..
+        } = &model.predictor
     {
         let mut wrong = 0u64;
         let _ = examples.pass(0, &mut |example| {
@@ -170,6 +202,86 @@ fn verify_separation(
         }
     }
     Ok(Certificate::Separation { parts })
+}
+
+/// Recomputes the gap, or the slopes, of every problem that the model was made of.
+fn verify_optimum(
+    data: &mut dyn Portions,
+    model: &Model,
+    objections: &mut Vec<String>,
+) -> Result<Certificate> {
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        return Err(Error::model(
+            "an optimum is claimed for a model without hyperplanes",
+        ));
+    };
+    let settings = &model.settings;
+    // C and class weights that depend on the rows take a pass of their own.
+    let counted = settings.lambda.is_some() || settings.class_weight == Some(ClassWeights::Balanced);
+    let totals = if counted {
+        Totals::of(data)?
+    } else {
+        Totals::UNCOUNTED
+    };
+    let reduction = Reduction::new(settings, &model.classes, model.schema.features, &totals)?;
+    let definition = &reduction.definition;
+    let layout = definition.layout;
+    // A model with an intercept where its settings allow none is not the optimum of these settings.
+    if !layout.intercept && discriminants.iter().any(|plane| plane.intercept != 0.0) {
+        objections.push("the model has an intercept, and its settings allow none".into());
+    }
+    let mut parameters = Vec::with_capacity(discriminants.len() * layout.width());
+    for plane in discriminants {
+        parameters.extend_from_slice(&plane.weights);
+        parameters.extend(layout.intercept.then_some(plane.intercept));
+    }
+    if parameters.len() != layout.len() * reduction.parts.len() {
+        return Err(Error::model("the model's hyperplanes do not fit its settings"));
+    }
+    let points = reduction
+        .parts
+        .iter()
+        .zip(parameters.chunks_exact(layout.len().max(1)));
+    let tol = settings.tol();
+    match &model.certificate {
+        Certificate::Stationarity { parts: claims } if !definition.loss.is_convex() => {
+            let mut parts = Vec::new();
+            for (claim, (&part, point)) in claims.iter().zip(points) {
+                let found = stationarity(
+                    &mut PartBlocks::new(data, &reduction, part),
+                    definition,
+                    point,
+                    tol,
+                )?;
+                objections.extend(claim.objections(&found));
+                parts.push(found);
+            }
+            check_claims(claims.len(), &reduction, objections);
+            Ok(Certificate::Stationarity { parts })
+        }
+        Certificate::DualityGap { parts: claims } if definition.loss.is_convex() => {
+            let mut parts = Vec::new();
+            for (claim, (&part, point)) in claims.iter().zip(points) {
+                let dual = claim.dual_point.clone();
+                let mut blocks = PartBlocks::new(data, &reduction, part);
+                let found = duality::certify(&mut blocks, definition, point, dual, tol)?;
+                objections.extend(claim.objections(&found));
+                parts.push(found);
+            }
+            check_claims(claims.len(), &reduction, objections);
+            Ok(Certificate::DualityGap { parts })
+        }
+        _ => Err(Error::model("the certificate does not fit the model's loss")),
+    }
+}
+
+fn check_claims(claims: usize, reduction: &Reduction, objections: &mut Vec<String>) {
+    if claims != reduction.parts.len() {
+        objections.push(format!(
+            "{claims} claims are made, and there are {} problems",
+            reduction.parts.len()
+        ));
+    }
 }
 
 fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<String>) -> Result<Certificate> {

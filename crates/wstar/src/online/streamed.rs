@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::data::{Applied, Classes, Dataset, Missing, Preparation, Raw, Schema, prepare, prepare_with};
+use crate::data::{
+    Applied, Classes, Dataset, Missing, Portions, Preparation, Raw, Schema, Target, prepare, prepare_with,
+};
 use crate::error::{Error, Result};
 use crate::io::Chunks;
 use crate::online::{Example, Examples};
@@ -21,6 +23,18 @@ pub struct Streamed {
 }
 
 impl Streamed {
+    /// A stream for a model that knows its columns and classes (none for a real target).
+    pub fn matching(chunks: Chunks, schema: Schema, classes: Classes, how: Applied) -> Self {
+        Streamed {
+            chunks,
+            schema,
+            classes,
+            how,
+            first: None,
+            fresh: true,
+        }
+    }
+
     /// Reads the first chunk and learns the columns from it; the classes too, unless they are given.
     pub fn open(mut chunks: Chunks, preparation: &Preparation, classes: Option<Classes>) -> Result<Self> {
         let Some(raw) = chunks.next()? else {
@@ -35,10 +49,17 @@ impl Streamed {
         let (first, classes) = match classes {
             None => {
                 let first = prepare(raw, preparation)?;
-                let (_, classes) = first.require_classes().map_err(|error| {
-                    error.hint("these are the first rows of the stream; name all classes with --classes")
-                })?;
-                let classes = classes.clone();
+                let classes = match &first.target {
+                    Target::Real(_) => Classes::NONE,
+                    _ => {
+                        let (_, classes) = first.require_classes().map_err(|error| {
+                            error.hint(
+                                "these are the first rows of the stream; name all classes with --classes",
+                            )
+                        })?;
+                        classes.clone()
+                    }
+                };
                 (first, classes)
             }
             Some(classes) => {
@@ -81,7 +102,27 @@ impl Streamed {
         if let Raw::Matrix(matrix) = &raw {
             self.schema.features = self.schema.features.max(matrix.design.features());
         }
-        prepare_with(raw, &self.schema, Some(&self.classes), &self.how).map(Some)
+        let classes = (!self.classes.is_empty()).then_some(&self.classes);
+        prepare_with(raw, &self.schema, classes, &self.how).map(Some)
+    }
+
+    /// Goes back to the first row, unless none has been read yet.
+    fn start(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.fresh, false) {
+            self.first = None;
+            self.chunks.rewind()?;
+        }
+        Ok(())
+    }
+}
+
+impl Portions for Streamed {
+    fn each(&mut self, visit: &mut dyn FnMut(&Dataset) -> Result<()>) -> Result<()> {
+        self.start()?;
+        while let Some(data) = self.next()? {
+            visit(&data)?;
+        }
+        Ok(())
     }
 }
 
@@ -91,10 +132,7 @@ impl Examples for Streamed {
         _pass: u64,
         visit: &mut dyn FnMut(Example<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        if !std::mem::replace(&mut self.fresh, false) {
-            self.first = None;
-            self.chunks.rewind()?;
-        }
+        self.start()?;
         let mut id = 0;
         while let Some(data) = self.next()? {
             let (codes, _) = data.require_classes()?;

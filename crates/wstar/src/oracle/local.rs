@@ -26,6 +26,8 @@ pub struct Local<'a> {
     point: Kept,
     /// The last direction and its scores.
     direction: Kept,
+    /// How often the scores of the point were moved along a direction since they were computed afresh.
+    moved: u32,
 }
 
 /// Parameters, and what they score.
@@ -47,16 +49,53 @@ impl<'a> Local<'a> {
             passes: 0,
             point: Kept::default(),
             direction: Kept::default(),
+            moved: 0,
         }
     }
 
+    /// Moves the kept scores along the kept direction, if that leads to these parameters: a step of a line
+    /// search then reads no row to know where it is.
+    fn follow(&mut self, point: &mut Kept, direction: &Kept, to: &[f64]) {
+        /// Each move rounds every score once; after so many they are computed afresh.
+        const MOST_MOVES: u32 = 16;
+        if point.parameters.len() != to.len()
+            || direction.parameters.len() != to.len()
+            || point.parameters == to
+            || self.moved >= MOST_MOVES
+        {
+            return;
+        }
+        let steepest = (0..to.len()).max_by(|&a, &b| {
+            let (a, b) = (direction.parameters[a].abs(), direction.parameters[b].abs());
+            a.total_cmp(&b)
+        });
+        let Some(j) = steepest.filter(|&j| direction.parameters[j] != 0.0) else {
+            return;
+        };
+        let step = (to[j] - point.parameters[j]) / direction.parameters[j];
+        let near = |k: usize| {
+            let (from, by) = (point.parameters[k], step * direction.parameters[k]);
+            (from + by - to[k]).abs() <= 4.0 * f64::EPSILON * (from.abs() + by.abs())
+        };
+        if !(0..to.len()).all(near) {
+            return;
+        }
+        point
+            .scores
+            .par_iter_mut()
+            .zip(&direction.scores)
+            .for_each(|(z, d)| *z += step * d);
+        point.parameters.copy_from_slice(to);
+        self.moved += 1;
+    }
+
     fn keep(&self, kept: &mut Kept, parameters: &[f64]) -> bool {
-        if kept.parameters == parameters {
+        if kept.parameters == parameters && kept.scores.len() == self.rows.len() * self.layout.outputs {
             return false;
         }
         kept.parameters = parameters.to_vec();
         kept.scores.resize(self.rows.len() * self.layout.outputs, 0.0);
-        let block = block_rows(self.rows.design);
+        let block = block_rows(self.rows.design, self.layout.outputs);
         kept.scores
             .par_chunks_mut(block * self.layout.outputs)
             .enumerate()
@@ -69,7 +108,7 @@ impl<'a> Local<'a> {
 
     /// Sums what `add` makes of every block, with room for `numbers` sums in each lane.
     fn sum(&self, numbers: usize, add: impl Fn(Range<usize>, &mut Sums) + Sync) -> Sums {
-        let block = block_rows(self.rows.design);
+        let block = block_rows(self.rows.design, self.layout.outputs);
         let blocks = self.rows.len().div_ceil(block);
         let lanes = (MOST_LANE_NUMBERS / numbers.max(1))
             .clamp(2, MOST_LANES)
@@ -285,7 +324,11 @@ impl Oracle for Local<'_> {
             Query::Gradient { at } | Query::Hessian { at } | Query::Diagonal { at } => (at, None),
             Query::Product { at, along } | Query::Line { at, along, .. } => (at, Some(along)),
         };
+        self.follow(&mut point, &direction, at);
         let mut read = self.keep(&mut point, at);
+        if read {
+            self.moved = 0;
+        }
         if let Some(along) = along {
             read |= self.keep(&mut direction, along);
         }

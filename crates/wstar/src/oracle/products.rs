@@ -2,11 +2,10 @@
 //! X̃ = (X, 1) has the column of ones of an intercept.
 //!
 //! A block is small enough to stay in the cache between the products that an answer needs, so a pass reads
-//! every row from memory once. One output runs over rows; several are matrix products.
+//! every row from memory once.
 
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -16,10 +15,15 @@ use crate::oracle::Layout;
 /// About as many bytes as a core's second cache keeps beside everything else.
 const BLOCK_BYTES: usize = 1 << 17;
 
-/// How many rows make a block: it depends on the design alone, never on the machine.
-pub(crate) fn block_rows(design: &Design) -> usize {
+/// Outputs that are computed side by side.
+const LANES: usize = 4;
+
+/// How many rows make a block: it depends on the design and the outputs alone, never on the machine.
+pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
     let bytes = 12 * design.stored() / design.rows().max(1);
-    (BLOCK_BYTES / bytes.max(1)).clamp(32, 2048)
+    // Several outputs turn their weights around once a block, which must be worth it.
+    let least = if outputs > 1 { 256 } else { 32 };
+    (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048)
 }
 
 /// Scores of the rows: `out[i·outputs + k]`.
@@ -31,53 +35,74 @@ pub(crate) fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[
         }
         return;
     }
-    if design.is_sparse() {
-        for (i, out) in rows.zip(out.chunks_exact_mut(layout.outputs)) {
-            for (k, out) in out.iter_mut().enumerate() {
-                let (w, b) = layout.output(at, k);
-                *out = design.row(i).dot(w) + b;
-            }
+    let groups = layout.outputs.div_ceil(LANES);
+    let mut weights = vec![[0.0; LANES]; layout.width() * groups];
+    for k in 0..layout.outputs {
+        let own = &at[k * layout.width()..(k + 1) * layout.width()];
+        for (j, &w) in own.iter().enumerate() {
+            weights[j * groups + k / LANES][k % LANES] = w;
         }
-        return;
     }
-    let x = lifted(design, rows.clone(), layout);
-    matmul(
-        MatMut::from_row_major_slice_mut(out, rows.len(), layout.outputs),
-        Accum::Replace,
-        MatRef::from_row_major_slice(&x, rows.len(), layout.width()),
-        MatRef::from_row_major_slice(at, layout.outputs, layout.width()).transpose(),
-        1.0,
-        Par::Seq,
-    );
+    let intercepts: Vec<[f64; LANES]> = match layout.intercept {
+        true => weights[layout.features * groups..].to_vec(),
+        false => vec![[0.0; LANES]; groups],
+    };
+    let mut scores = intercepts.clone();
+    for (i, out) in rows.zip(out.chunks_exact_mut(layout.outputs)) {
+        scores.copy_from_slice(&intercepts);
+        design.row(i).for_each(|j, x| {
+            // Images and the like are mostly 0, however they are stored.
+            if x != 0.0 {
+                add_scaled(x, &weights[j * groups..(j + 1) * groups], &mut scores);
+            }
+        });
+        out.copy_from_slice(&scores.as_flattened()[..layout.outputs]);
+    }
 }
 
 /// Adds Σᵢ r[i·outputs + k] x̃ᵢ to output k's share of `sum`.
 pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pulls: &[f64], sum: &mut [f64]) {
-    if layout.outputs == 1 || design.is_sparse() {
-        for (i, pulls) in rows.zip(pulls.chunks_exact(layout.outputs)) {
-            let row = design.row(i);
-            for (&pull, sum) in pulls.iter().zip(sum.chunks_exact_mut(layout.width())) {
-                // Rows beyond a margin pull nothing, and there can be many.
-                if pull == 0.0 {
-                    continue;
-                }
-                row.add_to(pull, &mut sum[..layout.features]);
-                if let Some(intercept) = sum.get_mut(layout.features) {
-                    *intercept += pull;
-                }
+    if layout.outputs == 1 {
+        for (i, &pull) in rows.zip(pulls) {
+            // Rows beyond a margin pull nothing, and there can be many.
+            if pull == 0.0 {
+                continue;
+            }
+            design.row(i).add_to(pull, &mut sum[..layout.features]);
+            if let Some(intercept) = sum.get_mut(layout.features) {
+                *intercept += pull;
             }
         }
         return;
     }
-    let x = lifted(design, rows.clone(), layout);
-    matmul(
-        MatMut::from_row_major_slice_mut(sum, layout.outputs, layout.width()),
-        Accum::Add,
-        MatRef::from_row_major_slice(pulls, rows.len(), layout.outputs).transpose(),
-        MatRef::from_row_major_slice(&x, rows.len(), layout.width()),
-        1.0,
-        Par::Seq,
-    );
+    let groups = layout.outputs.div_ceil(LANES);
+    let mut sums = vec![[0.0; LANES]; layout.width() * groups];
+    let mut own = vec![[0.0; LANES]; groups];
+    for (i, pulls) in rows.zip(pulls.chunks_exact(layout.outputs)) {
+        own.as_flattened_mut()[..layout.outputs].copy_from_slice(pulls);
+        design.row(i).for_each(|j, x| {
+            if x != 0.0 {
+                add_scaled(x, &own, &mut sums[j * groups..(j + 1) * groups]);
+            }
+        });
+        if layout.intercept {
+            add_scaled(1.0, &own, &mut sums[layout.features * groups..]);
+        }
+    }
+    for (k, sum) in sum.chunks_exact_mut(layout.width()).enumerate() {
+        for (j, sum) in sum.iter_mut().enumerate() {
+            *sum += sums[j * groups + k / LANES][k % LANES];
+        }
+    }
+}
+
+/// `to += x·from`, lane by lane.
+fn add_scaled(x: f64, from: &[[f64; LANES]], to: &mut [[f64; LANES]]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        for lane in 0..LANES {
+            to[lane] += x * from[lane];
+        }
+    }
 }
 
 /// Adds Σᵢ hᵢ x̃ᵢⱼ² to `sum`, one output's share.

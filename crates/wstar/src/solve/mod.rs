@@ -4,12 +4,44 @@
 //! never an error. It stops when its own estimate of the relative gap reaches the tolerance; the
 //! certificate is made afterwards by [`certify`](crate::certify), which takes nothing from it but the point.
 
+pub mod bfgs;
+pub mod coordinate_descent;
+pub mod dual_coordinate_descent;
+pub mod gradient_descent;
+pub mod intercept;
+pub mod interior_point;
+pub mod kink;
+mod lanes;
+pub mod lbfgs;
+pub mod least_squares;
+mod line_search;
+pub mod newton;
+pub mod newton_cg;
+pub mod orthant;
+mod quasi_newton;
+pub mod sgd;
+mod smooth;
+
+pub use bfgs::Bfgs;
+pub use coordinate_descent::CoordinateDescent;
+pub use dual_coordinate_descent::DualCoordinateDescent;
+pub use gradient_descent::GradientDescent;
+pub use intercept::{best_intercept, best_intercept_smooth};
+pub use interior_point::InteriorPoint;
+pub use kink::Kink;
+pub use lbfgs::Lbfgs;
+pub use least_squares::{ClosedForm, LeastSquaresReport, NormalEquations, Qr, Svd};
+pub use newton::Newton;
+pub use newton_cg::NewtonCg;
+pub use orthant::OrthantNewton;
+pub use sgd::Sgd;
+
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::watch::{Budget, Iteration, Status, Watch};
 
@@ -25,6 +57,8 @@ pub enum SolverName {
     Newton,
     /// Newton's method with conjugate gradients.
     NewtonCg,
+    /// Newton's method on the signs of the weights, for ℓ1 and the elastic net.
+    OrthantNewton,
     /// Broyden–Fletcher–Goldfarb–Shanno, with the whole inverse Hessian.
     Bfgs,
     /// The same from the last few steps only.
@@ -47,11 +81,12 @@ pub enum SolverName {
 
 impl SolverName {
     /// All solvers, in the order in which help lists them.
-    pub const ALL: [SolverName; 13] = [
+    pub const ALL: [SolverName; 14] = [
         SolverName::GradientDescent,
         SolverName::Sgd,
         SolverName::Newton,
         SolverName::NewtonCg,
+        SolverName::OrthantNewton,
         SolverName::Bfgs,
         SolverName::Lbfgs,
         SolverName::CoordinateDescent,
@@ -70,6 +105,7 @@ impl SolverName {
             SolverName::Sgd => "sgd",
             SolverName::Newton => "newton",
             SolverName::NewtonCg => "newton-cg",
+            SolverName::OrthantNewton => "orthant-newton",
             SolverName::Bfgs => "bfgs",
             SolverName::Lbfgs => "lbfgs",
             SolverName::CoordinateDescent => "coordinate-descent",
@@ -96,6 +132,9 @@ pub struct Solution {
     pub iterations: u64,
 }
 
+/// Is told of every iteration's point, to keep it somewhere safe.
+pub type Keeper = Box<dyn FnMut(&[f64]) -> Result<()>>;
+
 /// How far a solver may go, and who is looking.
 pub struct Control<'a> {
     /// The relative gap to reach.
@@ -107,6 +146,10 @@ pub struct Control<'a> {
     watch: &'a mut dyn Watch,
     solver: SolverName,
     iterations: u64,
+    /// Passes of solvers that go through the rows themselves.
+    passes: u64,
+    keeper: Option<Keeper>,
+    failed: Option<Error>,
 }
 
 impl<'a> Control<'a> {
@@ -120,7 +163,20 @@ impl<'a> Control<'a> {
             watch,
             solver: SolverName::Newton,
             iterations: 0,
+            passes: 0,
+            keeper: None,
+            failed: None,
         }
+    }
+
+    /// Has every iteration's point kept from here on.
+    pub(crate) fn keep(&mut self, keeper: Option<Keeper>) {
+        self.keeper = keeper;
+    }
+
+    /// Why keeping failed, if it did.
+    pub(crate) fn release(self) -> Option<Error> {
+        self.failed
     }
 
     /// Names the solver that runs from here on.
@@ -128,9 +184,24 @@ impl<'a> Control<'a> {
         self.solver = solver;
     }
 
+    /// Counts passes over the rows that were made without the oracle.
+    pub fn passed(&mut self, passes: u64) {
+        self.passes += passes;
+    }
+
+    /// Passes that solvers made over the rows without the oracle, so far.
+    pub fn passes(&self) -> u64 {
+        self.passes
+    }
+
     /// Iterations made so far, over all solvers.
     pub fn iterations(&self) -> u64 {
         self.iterations
+    }
+
+    /// Tells that a claim is about to be checked.
+    pub(crate) fn certifying(&mut self) {
+        self.watch.certifying();
     }
 
     /// Tells of an iteration's end; gives the status to end with, if it is time. `gap` is an estimate of
@@ -141,12 +212,18 @@ impl<'a> Control<'a> {
         let told = self.watch.iterate(&Iteration {
             solver: self.solver.name(),
             iteration: self.iterations,
-            passes: problem.oracle.passes(),
+            passes: self.passes + problem.oracle.passes(),
             objective,
             relative_gap,
             parameters: at,
             layout: problem.layout(),
         });
+        if let Some(keeper) = &mut self.keeper
+            && let Err(error) = keeper(at)
+        {
+            self.failed = Some(error);
+            return Some(Status::Stopped);
+        }
         if relative_gap <= self.tol {
             return Some(Status::Converged);
         }

@@ -1,0 +1,132 @@
+//! Certificates in words.
+
+use wstar::certify::{Certificate, MistakeBound};
+use wstar::data::Classes;
+
+use crate::output::{count, number, plural};
+use crate::summary::shortened;
+
+/// A certificate's claim in words.
+pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
+    match certificate {
+        Certificate::MistakeBound { parts } => match parts.as_slice() {
+            [part] => mistakes(part),
+            parts => {
+                let within = parts.iter().filter(|part| part.holds()).count();
+                let tightest = parts
+                    .iter()
+                    .zip(classes.names())
+                    .filter(|(part, _)| part.bound.is_some())
+                    .min_by(|(a, _), (b, _)| {
+                        a.bound.partial_cmp(&b.bound).unwrap_or(std::cmp::Ordering::Equal)
+                    });
+                let example = tightest
+                    .map(|(part, class)| format!("; {class}: {}", mistakes(part)))
+                    .unwrap_or_default();
+                format!(
+                    "{within} of {} discriminants within their mistake bounds{example}",
+                    parts.len()
+                )
+            }
+        },
+        Certificate::Separation { parts } => {
+            let texts: Vec<String> = parts
+                .iter()
+                .enumerate()
+                .map(|(k, part)| {
+                    let class = match (parts.len(), classes.names().get(k)) {
+                        (1, _) | (_, None) => String::new(),
+                        (_, Some(class)) => format!("{class} against the rest: "),
+                    };
+                    if part.lower > 0.0 {
+                        format!(
+                            "{class}margin {}, and no hyperplane has more than {}",
+                            number(part.lower),
+                            number(part.upper)
+                        )
+                    } else {
+                        format!(
+                            "{class}not separated; no hyperplane has a margin above {}",
+                            number(part.upper)
+                        )
+                    }
+                })
+                .collect();
+            texts.join("; ")
+        }
+        Certificate::MaximumLikelihood {
+            deviation,
+            log_likelihood,
+        } => format!(
+            "every parameter is the data's own estimate, to {} (log-likelihood {})",
+            number(*deviation),
+            number(*log_likelihood)
+        ),
+        Certificate::EnclosingBall { radii, relative_gap } => {
+            let texts: Vec<String> = radii
+                .iter()
+                .zip(classes.names())
+                .map(|((_, upper), class)| format!("{class} {}", number(*upper)))
+                .collect();
+            format!(
+                "smallest balls to {}: radius {}",
+                number(*relative_gap),
+                shortened(&texts, 10)
+            )
+        }
+        Certificate::DualityGap { parts } => {
+            let (primal, dual) = parts
+                .iter()
+                .fold((0.0, 0.0), |(p, d), part| (p + part.primal, d + part.dual));
+            let worst = parts
+                .iter()
+                .map(|part| part.relative_gap)
+                .fold(f64::MIN, f64::max);
+            if worst > 1e10 {
+                return "no bound on the distance to the optimum is known".into();
+            }
+            let of = match parts.len() {
+                1 => String::new(),
+                parts => format!(" in each of {parts} problems"),
+            };
+            format!(
+                "within {} of the optimum{of} (P {primal:.10}, D {dual:.10})",
+                number(worst.max(0.0)),
+            )
+        }
+        Certificate::Stationarity { parts } => {
+            let slope = parts.iter().map(|part| part.slope).fold(0.0, f64::max);
+            format!(
+                "stationary to {}: the loss is not convex, so no more can be claimed",
+                number(slope)
+            )
+        }
+        Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
+    }
+}
+
+fn mistakes(part: &MistakeBound) -> String {
+    let Some((bound, margin)) = part.bound.zip(part.margin) else {
+        return format!("{}, and no bound is known", plural(part.updates, "update"));
+    };
+    let most = if bound < 1e15 {
+        count(bound.floor() as u64)
+    } else {
+        number(bound)
+    };
+    let formula = match (part.separable(), part.conditions.start.is_some()) {
+        (_, true) => "from its start",
+        (true, _) => "R²/γ²",
+        (false, _) => "(R + √k·D)²/γ²",
+    };
+    let mut text = format!(
+        "{} made, at most {most} possible ({formula}, R = {}, γ = {}",
+        plural(part.updates, "update"),
+        number(part.radius),
+        number(margin)
+    );
+    if !part.separable() {
+        text += &format!(", D = {}", number(part.slack));
+    }
+    text + ")"
+}

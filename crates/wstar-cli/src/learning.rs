@@ -1,0 +1,168 @@
+//! The arguments that say how to learn.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use wstar::loss::LossName;
+use wstar::solve::SolverName;
+
+/// The settings of the methods.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearningArgs {
+    /// Passes over the data; at most so many where the method itself knows when it is done
+    #[arg(long, value_name = "PASSES")]
+    pub(crate) epochs: Option<f64>,
+    /// At most so many updates
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iter: Option<u64>,
+    /// At most so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) max_seconds: Option<f64>,
+    /// The learning rate of the first update [default: 1]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub(crate) learning_rate: Option<f64>,
+    /// How the learning rate changes [default: constant]
+    #[arg(long, value_enum)]
+    pub(crate) schedule: Option<ScheduleArg>,
+    /// Steps at the full rate, for the halving schedule
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) halving_steps: u64,
+    /// Which example comes next [default: cyclic, or shuffled for voted, averaged and pocket]
+    #[arg(long, value_enum)]
+    pub(crate) rule: Option<RuleArg>,
+    /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
+    #[arg(long, value_enum)]
+    pub(crate) ties: Option<TiesArg>,
+    /// Where to start: b,w1,w2,… (without b where there is no intercept)
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub(crate) start: Option<Vec<f64>>,
+    /// Let the hyperplanes of a learner vote
+    #[arg(long, value_enum)]
+    pub(crate) vote: Option<VoteArg>,
+    /// The relative margin that Kozinec's algorithm may miss [default: 0.01]
+    #[arg(long, value_name = "EPSILON")]
+    pub(crate) epsilon: Option<f64>,
+    /// How features are distributed, for naive Bayes [default: gaussian]
+    #[arg(long, value_enum)]
+    pub(crate) density: Option<DensityArg>,
+    /// Pseudo-counts of naive Bayes [default: 1]; for Gaussian ones the share of the largest variance [1e-9]
+    #[arg(long, value_name = "ALPHA")]
+    pub(crate) smoothing: Option<f64>,
+    /// How far covariances are drawn towards a multiple of the identity, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) shrinkage: Option<f64>,
+    /// The penalty of each decision for each true class, e.g. 0,1;5,0 (rows: truth, sorted classes)
+    #[arg(long, value_name = "MATRIX", allow_hyphen_values = true)]
+    pub(crate) penalties: Option<String>,
+    /// The loss, where the method leaves a choice
+    #[arg(long, value_parser = named(LossName::ALL.map(|loss| (loss.name(), loss))))]
+    pub(crate) loss: Option<LossName>,
+    /// What keeps the weights small [default: l2 for classifiers, none for least-squares and lad]
+    #[arg(long, value_enum)]
+    pub(crate) penalty: Option<PenaltyArg>,
+    /// How much the loss counts against the penalty [default: 1]
+    #[arg(long = "C", value_name = "C", allow_hyphen_values = true)]
+    pub(crate) c: Option<f64>,
+    /// The other common form of C: 1/(rows times lambda)
+    #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
+    pub(crate) lambda: Option<f64>,
+    /// The share of l1 in the elastic net [default: 0.5]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub(crate) l1_ratio: Option<f64>,
+    /// The solver [default: auto, by the shape of the data]
+    #[arg(long, value_parser = solver_parser())]
+    pub(crate) solver: Option<String>,
+    /// The relative duality gap to reach [default: 1e-6]
+    #[arg(long, value_name = "GAP", allow_hyphen_values = true)]
+    pub(crate) tol: Option<f64>,
+    /// How much of the last step is added to the next, for gradient-descent and sgd [default: 0]
+    #[arg(long, value_name = "BETA", allow_hyphen_values = true)]
+    pub(crate) momentum: Option<f64>,
+    /// How many rows make a stochastic gradient [default: 1]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) batch: Option<usize>,
+    /// How more than two classes are told apart [default: softmax for logistic, else ovr]
+    #[arg(long, value_enum)]
+    pub(crate) multiclass: Option<MulticlassArg>,
+    /// How much each class counts: balanced, or name:weight,…
+    #[arg(long, value_name = "WEIGHTS")]
+    pub(crate) class_weight: Option<String>,
+    /// Penalise the intercept like a weight
+    #[arg(long)]
+    pub(crate) penalize_intercept: bool,
+    /// Hyperplanes through the origin
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PenaltyArg {
+    None,
+    L1,
+    L2,
+    ElasticNet,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MulticlassArg {
+    Softmax,
+    Ovr,
+    Ovo,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScheduleArg {
+    Constant,
+    Inverse,
+    Halving,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum RuleArg {
+    Cyclic,
+    Shuffled,
+    Worst,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum TiesArg {
+    Mistake,
+    Positive,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum VoteArg {
+    All,
+    LastHalf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DensityArg {
+    Gaussian,
+    Bernoulli,
+    Multinomial,
+}
+
+/// Values by their names.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    names: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names.map(|(name, _)| PossibleValue::new(name))).try_map(move |name| {
+        let known = names.iter().find(|(known, _)| *known == name);
+        known.map(|(_, value)| *value).ok_or("no such name")
+    })
+}
+
+/// Every solver by its name, or `auto`.
+fn solver_parser() -> PossibleValuesParser {
+    let names = SolverName::ALL.map(|solver| solver.name());
+    PossibleValuesParser::new(["auto"].into_iter().chain(names))
+}

@@ -1,0 +1,143 @@
+//! Weights by name, with what statistics say about them; and the tables they stand in.
+
+use wstar::Model;
+use wstar::data::Classes;
+use wstar::inference::{Inference, Kind};
+
+use crate::json::hyperplanes;
+use crate::output::{count, number};
+
+/// Columns of weights shown side by side.
+const MOST_CLASSES: usize = 10;
+
+/// Coefficients with their standard errors, and what the likelihood says.
+fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
+    let head = match inference.kind {
+        Kind::T => ["", "weight", "std. error", "t", "p", "95 % interval"],
+        Kind::Z => ["", "weight", "std. error", "z", "p", "95 % interval"],
+    };
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let names = model
+        .schema
+        .feature_names()
+        .chain(std::iter::once("(intercept)".to_string()));
+    let optional = |value: Option<f64>| value.map_or_else(|| "–".into(), number);
+    for (name, c) in names.zip(&inference.coefficients).take(most) {
+        rows.push(vec![
+            name,
+            number(c.estimate),
+            number(c.standard_error),
+            optional(c.statistic),
+            optional(c.p_value),
+            format!("[{}, {}]", number(c.lower), number(c.upper)),
+        ]);
+    }
+    let mut text = table(&rows);
+    let left = inference.coefficients.len().saturating_sub(most);
+    if left > 0 {
+        text += &format!("  … and {} more (wstar inspect --top N)\n", count(left as u64));
+    }
+    let mut line = Vec::new();
+    for (name, value) in [
+        ("log-likelihood", inference.log_likelihood),
+        ("AIC", inference.aic),
+        ("BIC", inference.bic),
+        ("residual deviation", inference.residual_deviation),
+        ("adjusted R²", inference.adjusted_r_squared),
+    ] {
+        line.extend(value.map(|value| format!("{name} {}", number(value))));
+    }
+    text + &format!("  {}\n", line.join(", "))
+}
+
+/// The weights by name, the heaviest first; with their standard errors where those are valid.
+pub(crate) fn weights(model: &Model, most: usize) -> String {
+    if let Some(inference) = &model.inference {
+        return inferred(model, inference, most);
+    }
+    let Some(mut planes) = hyperplanes(model) else {
+        return String::new();
+    };
+    let more_classes = planes.len().saturating_sub(MOST_CLASSES);
+    planes.truncate(MOST_CLASSES);
+    let mut heaviest: Vec<usize> = (0..model.schema.features).collect();
+    let weight = |j: usize| {
+        planes
+            .iter()
+            .map(|plane| plane.weights[j].abs())
+            .fold(0.0, f64::max)
+    };
+    heaviest.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
+    let left = heaviest.len().saturating_sub(most);
+    heaviest.truncate(most);
+    if left == 0 {
+        heaviest.sort_unstable();
+    }
+    let columns: Vec<String> = match planes.len() {
+        _ if model.predictor.is_regression() => vec!["weight".into()],
+        1 => vec![format!("for {}", model.classes.name(1))],
+        pairs if pairs > model.classes.len() => pair_names(&model.classes).take(pairs).collect(),
+        shown => model.classes.names()[..shown].to_vec(),
+    };
+    let mut rows = vec![std::iter::once(String::new()).chain(columns).collect::<Vec<_>>()];
+    for j in heaviest {
+        let cells = planes.iter().map(|plane| number(plane.weights[j]));
+        rows.push(
+            std::iter::once(model.schema.feature_name(j))
+                .chain(cells)
+                .collect(),
+        );
+    }
+    if planes.iter().any(|plane| plane.intercept != 0.0) {
+        let cells = planes.iter().map(|plane| number(plane.intercept));
+        rows.push(std::iter::once("(intercept)".to_string()).chain(cells).collect());
+    }
+    let mut text = table(&rows);
+    if more_classes > 0 {
+        text += &format!(
+            "  … and {} more classes (wstar inspect --json)\n",
+            count(more_classes as u64)
+        );
+    }
+    if left > 0 {
+        text += &format!(
+            "  … and {} lighter ones (wstar inspect --top N)\n",
+            count(left as u64)
+        );
+    }
+    text
+}
+
+/// The names of one-against-one problems, in their order.
+fn pair_names(classes: &Classes) -> impl Iterator<Item = String> + '_ {
+    let names = classes.names();
+    (0..names.len()).flat_map(move |first| {
+        names[first + 1..]
+            .iter()
+            .map(move |second| format!("{second}/{}", names[first]))
+    })
+}
+
+/// Rows of cells as aligned text: the first column to the left, the others to the right.
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::from("  ");
+        for (column, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[column] - cell.chars().count());
+            match column {
+                0 => line += &format!("{cell}{pad}"),
+                _ => line += &format!("   {pad}{cell}"),
+            }
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

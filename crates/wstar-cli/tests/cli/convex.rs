@@ -1,0 +1,432 @@
+//! The methods that minimise a loss, from the command line.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::Place;
+use crate::common::real_data;
+
+#[test]
+fn defaults_follow_the_target() {
+    let place = Place::new();
+    for (data, method) in [
+        ("@iris", "softmax"),
+        ("@breast-cancer", "logistic"),
+        ("@diabetes", "least-squares"),
+    ] {
+        let object = place.run(&["train", data, "--json"]).expect(0).json();
+        assert_eq!(object["method"], method);
+        assert_eq!(object["status"], "Converged");
+        assert_eq!(object["certificate"]["kind"], "duality-gap");
+        assert_eq!(object["certificate"]["holds"], true);
+        for field in ["primal", "dual", "gap", "relative_gap"] {
+            assert!(object["certificate"][field].is_number(), "{field}");
+        }
+        assert!(object["objective"].is_number());
+        assert!(object["solver"].is_string() && object["solver"] != "auto");
+    }
+}
+
+#[test]
+fn every_solver_can_be_named_and_meets_the_same_optimum() {
+    let place = Place::new();
+    let objective = |arguments: &[&str]| {
+        let ran = place.run(&[&["train", "@breast-cancer", "--standardize", "--json"], arguments].concat());
+        let object = ran.expect(0).json();
+        object["objective"].as_f64().unwrap()
+    };
+    let newton = objective(&[]);
+    for solver in [
+        "gradient-descent",
+        "newton",
+        "newton-cg",
+        "bfgs",
+        "lbfgs",
+        "dual-coordinate-descent",
+    ] {
+        let found = objective(&["--solver", solver, "--penalize-intercept"]);
+        let reference = objective(&["--penalize-intercept"]);
+        assert!(
+            (found - reference).abs() <= 2e-6 * reference,
+            "{solver}: {found} and {reference}"
+        );
+    }
+    let lasso = objective(&["--penalty", "l1"]);
+    for solver in ["coordinate-descent", "orthant-newton"] {
+        let found = objective(&["--penalty", "l1", "--solver", solver]);
+        assert!(
+            (found - lasso).abs() <= 2e-6 * lasso,
+            "{solver}: {found} and {lasso}"
+        );
+    }
+    assert!(newton > 0.0);
+    let object = |solver: &str| {
+        let object = place
+            .run(&["train", "@diabetes", "--json", "--solver", solver])
+            .expect(0)
+            .json();
+        assert_eq!(object["solver"], solver);
+        object["objective"].as_f64().unwrap()
+    };
+    let qr = object("qr");
+    for solver in ["normal-equations", "svd", "newton", "lbfgs", "bfgs"] {
+        assert!((object(solver) - qr).abs() <= 1e-6 * qr, "{solver}");
+    }
+}
+
+#[test]
+fn statistics_only_where_they_are_valid() {
+    let place = Place::new();
+    let free = place.run(&["train", "@diabetes", "--json"]).expect(0).json();
+    let age = &free["inference"]["coefficients"][0];
+    assert_eq!(age["name"], "age");
+    for field in [
+        "estimate",
+        "standard_error",
+        "statistic",
+        "p_value",
+        "lower",
+        "upper",
+    ] {
+        assert!(age[field].is_number(), "{field}");
+    }
+    for field in ["log_likelihood", "aic", "bic"] {
+        assert!(free["inference"][field].is_number(), "{field}");
+    }
+    let ridge = place.run(&["train", "@diabetes", "--penalty", "l2"]).expect(0);
+    assert!(
+        ridge.out.contains("no standard errors: a penalty"),
+        "{}",
+        ridge.out
+    );
+    let ridge = place
+        .run(&["train", "@diabetes", "--penalty", "l2", "--json"])
+        .expect(0)
+        .json();
+    assert!(ridge["inference"].is_null());
+}
+
+#[test]
+fn the_default_data_of_islr() {
+    let Some(path) = real_data("islr/Default.csv") else {
+        return;
+    };
+    let place = Place::new();
+    let path = path.to_str().unwrap();
+    let fit = |extra: &[&str]| {
+        let arguments = [
+            &[
+                "train",
+                path,
+                "--target",
+                "default",
+                "--penalty",
+                "none",
+                "--json",
+            ],
+            extra,
+        ]
+        .concat();
+        place.run(&arguments).expect(0).json()
+    };
+    let near = |value: &serde_json::Value, expected: f64, unit: f64| {
+        let value = value.as_f64().unwrap();
+        assert!(
+            (value - expected).abs() <= 0.5 * unit,
+            "{value} is not {expected}"
+        );
+    };
+    // James, Witten, Hastie and Tibshirani, An Introduction to Statistical Learning, tables 4.1 and 4.3.
+    let one = fit(&["--drop", "student,income"]);
+    near(&one["intercept"][0], -10.6513, 1e-4);
+    near(&one["weights"][0][0], 0.0054989, 1e-7);
+    near(
+        &one["inference"]["coefficients"][1]["standard_error"],
+        0.3612,
+        1e-4,
+    );
+    let all = fit(&[]);
+    near(&all["intercept"][0], -10.869, 1e-3);
+    near(&all["weights"][0][0], -0.6468, 1e-4);
+    near(&all["weights"][0][1], 0.005737, 1e-6);
+    near(&all["weights"][0][2], 3.03e-6, 1e-8);
+}
+
+#[test]
+fn a_changed_weight_is_found_out() {
+    let place = Place::new();
+    for arguments in [
+        &["@breast-cancer"] as &[&str],
+        &["@breast-cancer", "--method", "svm"],
+        &["@breast-cancer", "--penalty", "l1"],
+        &["@iris", "--method", "svm"],
+        &["@diabetes"],
+        &["@diabetes", "--method", "lad"],
+        &["@diabetes", "--penalty", "l1"],
+    ] {
+        place
+            .run(&[&["train", "-o", "m.json"], arguments].concat())
+            .expect(0);
+        place.run(&["verify", "m.json", arguments[0]]).expect(0);
+        let text = std::fs::read_to_string(place.path("m.json")).unwrap();
+        let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let weight = document
+            .pointer_mut("/predictor/discriminants/0/weights/2")
+            .unwrap();
+        *weight = serde_json::json!(weight.as_f64().unwrap() * 1.01 + 0.01);
+        place.write("m.json", document.to_string());
+        let ran = place.run(&["verify", "m.json", arguments[0]]).expect(1);
+        assert!(ran.out.starts_with("does not hold"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_fit_that_falls_short_says_so() {
+    let place = Place::new();
+    let ran = place
+        .run(&[
+            "train",
+            "@breast-cancer",
+            "--solver",
+            "gradient-descent",
+            "--max-iter",
+            "3",
+        ])
+        .expect(1);
+    assert!(
+        ran.out.contains("fell short") && ran.out.contains("not proved"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(place.files(), ["breast-cancer.wstar.json"]);
+    let object = place
+        .run(&[
+            "train",
+            "@breast-cancer",
+            "--solver",
+            "lbfgs",
+            "--max-iter",
+            "3",
+            "--json",
+        ])
+        .expect(1)
+        .json();
+    assert_eq!(object["status"], "IterationLimit");
+    assert_eq!(object["certificate"]["holds"], false);
+    place
+        .run(&["verify", "breast-cancer.wstar.json", "@breast-cancer"])
+        .expect(1);
+}
+
+#[test]
+fn a_loss_that_is_not_convex_claims_no_more_than_stationarity() {
+    let place = Place::new();
+    let ran = place
+        .run(&[
+            "train",
+            "@breast-cancer",
+            "--standardize",
+            "--loss",
+            "sigmoid-mse",
+            "--method",
+            "logistic",
+            "--json",
+        ])
+        .expect(0);
+    let object = ran.json();
+    assert_eq!(object["certificate"]["kind"], "stationarity");
+    assert!(object["certificate"]["slope"].as_f64().unwrap() <= 1e-6);
+    place
+        .run(&["verify", "breast-cancer.wstar.json", "@breast-cancer"])
+        .expect(0);
+}
+
+#[test]
+fn streams_meet_the_optimum_of_memory() {
+    let Some(path) = real_data("a9a/a9a") else { return };
+    let place = Place::new();
+    let path = path.to_str().unwrap();
+    for extra in [
+        &["--method", "logistic"] as &[&str],
+        &["--method", "svm", "--loss", "squared-hinge"],
+        &["--method", "logistic", "--penalty", "l1"],
+    ] {
+        let train = |more: &[&str], out: &str| {
+            let arguments = [
+                &["train", path, "--format", "svmlight", "--json", "-o", out],
+                extra,
+                more,
+            ]
+            .concat();
+            place.run(&arguments).expect(0).json()["objective"]
+                .as_f64()
+                .unwrap()
+        };
+        let (memory, stream) = (train(&[], "memory.json"), train(&["--stream"], "stream.json"));
+        assert!(
+            (memory - stream).abs() <= 1e-6 * memory,
+            "{extra:?}: {memory} and {stream}"
+        );
+        place
+            .run(&["verify", "stream.json", path, "--format", "svmlight"])
+            .expect(0);
+        place
+            .run(&["verify", "memory.json", path, "--format", "svmlight", "--stream"])
+            .expect(0);
+    }
+}
+
+#[test]
+fn a_model_is_a_start() {
+    let place = Place::new();
+    place
+        .run(&["train", "@breast-cancer", "-o", "first.json"])
+        .expect(0);
+    let warm = place
+        .run(&["train", "@breast-cancer", "--start-from", "first.json", "--json"])
+        .expect(0)
+        .json();
+    assert!(warm["iterations"].as_u64().unwrap() <= 2, "{warm}");
+    let ran = place
+        .run(&["train", "@iris", "--start-from", "first.json"])
+        .expect(2);
+    assert!(ran.err.contains("other features"), "{}", ran.err);
+}
+
+#[test]
+fn a_killed_fit_goes_on_from_its_checkpoint() {
+    let Some(path) = real_data("covtype/covtype.binary.scale.svm.gz") else {
+        return;
+    };
+    let place = Place::new();
+    let path = path.to_str().unwrap();
+    let arguments = [
+        "train",
+        path,
+        "--solver",
+        "lbfgs",
+        "--tol",
+        "1e-9",
+        "--checkpoint",
+        "c.json",
+        "--json",
+        "-o",
+        "m.json",
+    ];
+    let mut child = place
+        .command(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Killed as soon as something has been kept.
+    let kept =
+        || std::fs::read_to_string(place.path("c.json")).is_ok_and(|text| text.contains("\"parameters\":[["));
+    for _ in 0..600 {
+        if kept() || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(kept(), "nothing was kept");
+    assert!(!place.path("m.json").exists());
+
+    let other = place
+        .run(&[
+            "train",
+            path,
+            "--tol",
+            "1e-9",
+            "--C",
+            "2",
+            "--checkpoint",
+            "c.json",
+        ])
+        .expect(2);
+    assert!(other.err.contains("another problem"), "{}", other.err);
+
+    let first_objective = |trace: &str| {
+        let text = std::fs::read_to_string(place.path(trace)).unwrap();
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        first["objective"].as_f64().unwrap()
+    };
+    let resumed = place
+        .run(&[&arguments[..], &["--trace", "resumed.jsonl"]].concat())
+        .expect(0)
+        .json();
+    assert!(!place.path("c.json").exists(), "a checkpoint outlived its fit");
+    let whole = [
+        &arguments[..6],
+        &["--json", "-o", "w.json", "--trace", "whole.jsonl"],
+    ]
+    .concat();
+    let whole = place.run(&whole).expect(0).json();
+    assert!(first_objective("resumed.jsonl") < first_objective("whole.jsonl"));
+    let objective = |object: &serde_json::Value| object["objective"].as_f64().unwrap();
+    assert!((objective(&resumed) - objective(&whole)).abs() <= 1e-9 * objective(&whole));
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let place = Place::new();
+    place.write("real.csv", "x,y\n1,0.5\n2,1.25\n3,0.125\n4,2.5\n5,0.75\n");
+    place.write("zero.csv", "x,w,y\n1,0,a\n2,0,b\n3,0,a\n");
+    place.write("nan.csv", "x,w,y\n1,NaN,a\n2,1,b\n3,1,a\n");
+    place.write("negative.csv", "x,w,y\n1,-1,a\n2,1,b\n3,1,a\n");
+    for (arguments, expected) in [
+        (&["@iris", "--C", "0"] as &[&str], "--C must be a positive number"),
+        (&["@iris", "--C", "-1"], "--C must be a positive number"),
+        (&["@iris", "--C", "nan"], "--C must be a positive number"),
+        (&["@iris", "--lambda", "0"], "--lambda must be a positive number"),
+        (&["@iris", "--C", "1", "--lambda", "1"], "say the same"),
+        (&["@iris", "--tol", "0"], "--tol must be a positive number"),
+        (
+            &["@iris", "--penalty", "elastic-net", "--l1-ratio", "1.5"],
+            "between 0 and 1",
+        ),
+        (&["@iris", "--l1-ratio", "0.5"], "--l1-ratio goes with"),
+        (&["@iris", "--solver", "qr"], "qr"),
+        (
+            &["@breast-cancer", "--method", "svm", "--solver", "newton"],
+            "kink",
+        ),
+        (&["@breast-cancer", "--penalty", "l1", "--solver", "lbfgs"], "l1"),
+        (&["@iris", "--loss", "hinge"], "--loss"),
+        (
+            &["@iris", "--method", "svm", "--multiclass", "softmax"],
+            "softmax",
+        ),
+        (&["@iris", "--method", "least-squares"], "categories"),
+        (&["@iris", "--class-weight", "setosa"], "--class-weight"),
+        (&["@iris", "--class-weight", "tulip:2"], "no class"),
+        (&["@iris", "--class-weight", "setosa:-1"], "at least 0"),
+        (&["@iris", "--momentum", "1"], "--momentum"),
+        (&["@iris", "--batch", "0"], "--batch"),
+        (
+            &["@iris", "--no-intercept", "--penalize-intercept"],
+            "--penalize-intercept",
+        ),
+        (&["real.csv", "--method", "logistic"], "real number"),
+        (&["zero.csv", "--sample-weight", "w"], "weight"),
+        (&["nan.csv", "--sample-weight", "w"], "w"),
+        (&["negative.csv", "--sample-weight", "w"], "weight"),
+        (&["@diabetes", "--class-weight", "balanced"], "real number"),
+        (
+            &["@diabetes", "--method", "lad", "--class-weight", "balanced"],
+            "--class-weight",
+        ),
+        (&["@iris", "--method", "lda", "--C", "1"], "--C does not go with"),
+        (&["@breast-cancer", "--start", "1,2"], "--start has 2 numbers"),
+        (&["@iris", "--start-from", "absent.json"], "absent.json"),
+    ] {
+        let ran = place.run(&[&["train"], arguments].concat()).expect(2);
+        assert_eq!(ran.err.lines().count(), 1, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
+        assert!(
+            !place.files().iter().any(|name| name.ends_with(".wstar.json")),
+            "{arguments:?}"
+        );
+    }
+}

@@ -1,0 +1,311 @@
+//! The one pass over the rows: objective, conjugates, pulls, and the rows that can make up for a residual.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::certify::compensated::Compensated;
+use crate::certify::duality::{Definition, DualPoint};
+use crate::error::{Error, Result};
+use crate::loss::{Loss, Softmax, VectorLoss, on_loss};
+use crate::oracle::{Blocks, Rows};
+use crate::problem::Intercept;
+
+/// Rows whose sums are plain before they are added to compensated ones.
+const RUN: usize = 256;
+/// Lanes over which a block of rows is spread.
+const LANES: usize = 8;
+/// Rows with room that are kept beyond those that each constraint needs.
+const SPARE: usize = 16;
+
+/// A row whose multipliers can move.
+#[derive(Debug, Clone)]
+pub(super) struct Roomy {
+    pub(super) target: f64,
+    pub(super) weight: f64,
+    /// α of each output.
+    pub(super) alpha: Vec<f64>,
+    /// Its features.
+    pub(super) entries: Vec<(u32, f64)>,
+    /// How far α can move before it leaves its range, or a fraction of the weight where there is no end.
+    pub(super) room: f64,
+}
+
+/// What a pass gathers.
+#[derive(Debug, Clone)]
+pub(super) struct Gathered {
+    /// Σ cᵢ ℓ.
+    pub(super) loss: Compensated,
+    /// Σ cᵢ ℓ\*(−αᵢ/cᵢ).
+    pub(super) conjugate: Compensated,
+    /// X̃ᵀα, output by output.
+    pub(super) pulls: Vec<Compensated>,
+    pub(super) rows: u64,
+    pub(super) support: u64,
+    pub(super) at_bound: u64,
+    /// The rows with most room, and for each feature the row that moves it best, where constraints need them.
+    pub(super) roomy: Vec<Arc<Roomy>>,
+    best: Vec<Option<(f64, Arc<Roomy>)>>,
+    most_roomy: usize,
+    /// The room that a row must exceed to be among those with most.
+    threshold: f64,
+}
+
+/// How many equality constraints each output has: the parameters that no penalty sees.
+pub(super) fn constrained(definition: &Definition) -> std::ops::Range<usize> {
+    let layout = definition.layout;
+    if definition.penalty.is_none() {
+        0..layout.width()
+    } else if definition.intercept == Intercept::Free && layout.intercept {
+        layout.features..layout.width()
+    } else {
+        0..0
+    }
+}
+
+impl Gathered {
+    fn new(definition: &Definition) -> Self {
+        let constraints = constrained(definition).len();
+        Gathered {
+            loss: Compensated::default(),
+            conjugate: Compensated::default(),
+            pulls: vec![Compensated::default(); definition.layout.len()],
+            rows: 0,
+            support: 0,
+            at_bound: 0,
+            roomy: Vec::new(),
+            // One row with room does for an intercept; weights need rows that tell them apart.
+            best: if constraints > 1 {
+                vec![None; definition.layout.features]
+            } else {
+                Vec::new()
+            },
+            most_roomy: if constraints == 0 {
+                0
+            } else {
+                2 * constraints + SPARE
+            },
+            threshold: 0.0,
+        }
+    }
+
+    fn merge(&mut self, other: Gathered) {
+        self.loss.add(other.loss.value());
+        self.conjugate.add(other.conjugate.value());
+        for (to, from) in self.pulls.iter_mut().zip(&other.pulls) {
+            to.add(from.value());
+        }
+        self.rows += other.rows;
+        self.support += other.support;
+        self.at_bound += other.at_bound;
+        other.roomy.into_iter().for_each(|row| self.keep(row));
+        for (to, from) in self.best.iter_mut().zip(other.best) {
+            if let Some((better, row)) = from
+                && to.as_ref().is_none_or(|(best, _)| better > *best)
+            {
+                *to = Some((better, row));
+            }
+        }
+    }
+
+    fn wants(&self, room: f64) -> bool {
+        room > 0.0 && self.most_roomy > 0
+    }
+
+    /// Keeps a row among those with most room.
+    fn keep(&mut self, row: Arc<Roomy>) {
+        self.roomy.push(row);
+        if self.roomy.len() >= 2 * self.most_roomy {
+            self.roomy.sort_by(|a, b| b.room.total_cmp(&a.room));
+            self.roomy.truncate(self.most_roomy);
+            self.threshold = self.roomy.last().map_or(0.0, |row| row.room);
+        }
+    }
+
+    /// All rows that may move: those with most room, and each feature's best.
+    pub(super) fn movable(&mut self) -> Vec<Arc<Roomy>> {
+        self.roomy.sort_by(|a, b| b.room.total_cmp(&a.room));
+        self.roomy.truncate(self.most_roomy);
+        let mut rows = std::mem::take(&mut self.roomy);
+        for (_, row) in self.best.drain(..).flatten() {
+            if !rows.iter().any(|known| Arc::ptr_eq(known, &row)) {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+}
+
+/// The multiplier, for a weight of 1, that lies at this share of the way between its ends.
+pub(super) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
+    -greatest + share * (greatest - least)
+}
+
+/// Passes over all rows once.
+pub(super) fn gather(
+    blocks: &mut dyn Blocks,
+    definition: &Definition,
+    parameters: &[f64],
+    dual_point: &DualPoint,
+) -> Result<Gathered> {
+    let stored = match dual_point {
+        DualPoint::Slopes => Vec::new(),
+        DualPoint::Stored(stored) => stored.pairs()?,
+    };
+    let mut total = Gathered::new(definition);
+    let mut first_row = 0u64;
+    blocks.pass(&mut |rows| {
+        let end = first_row + rows.len() as u64;
+        let from = stored.partition_point(|(row, _)| *row < first_row);
+        let to = stored.partition_point(|(row, _)| *row < end);
+        let span = Span {
+            rows,
+            definition,
+            parameters,
+            stored: &stored[from..to],
+            first_row,
+        };
+        let lanes: Vec<Gathered> = (0..LANES)
+            .into_par_iter()
+            .map(|lane| span.gather(rows.len() * lane / LANES..rows.len() * (lane + 1) / LANES))
+            .collect();
+        lanes.into_iter().for_each(|lane| total.merge(lane));
+        first_row = end;
+        Ok(())
+    })?;
+    if stored.last().is_some_and(|(row, _)| *row >= first_row) {
+        return Err(Error::model(
+            "multipliers are stored for rows that the data do not have",
+        ));
+    }
+    Ok(total)
+}
+
+/// A block of rows, and what is known of them.
+struct Span<'a> {
+    rows: &'a Rows<'a>,
+    definition: &'a Definition,
+    parameters: &'a [f64],
+    stored: &'a [(u64, f64)],
+    first_row: u64,
+}
+
+impl Span<'_> {
+    fn gather(&self, range: std::ops::Range<usize>) -> Gathered {
+        let layout = self.definition.layout;
+        let mut gathered = Gathered::new(self.definition);
+        let mut pulls = vec![0.0; layout.len()];
+        let mut alpha = vec![0.0; layout.outputs];
+        let mut scores = vec![0.0; layout.outputs];
+        let mut start = range.start;
+        while start < range.end {
+            let end = (start + RUN).min(range.end);
+            for i in start..end {
+                let weight = self.rows.weights.get(i);
+                if weight == 0.0 {
+                    continue;
+                }
+                gathered.rows += 1;
+                let row = self.rows.design.row(i);
+                for (k, score) in scores.iter_mut().enumerate() {
+                    let (w, b) = layout.output(self.parameters, k);
+                    *score = row.dot(w) + b;
+                }
+                let room = self.dualize(i, weight, &scores, &mut alpha, &mut gathered);
+                for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {
+                    let own = &mut pulls[k * layout.width()..(k + 1) * layout.width()];
+                    row.add_to(alpha, &mut own[..layout.features]);
+                    if let Some(intercept) = own.get_mut(layout.features) {
+                        *intercept += alpha;
+                    }
+                }
+                if gathered.wants(room) {
+                    self.consider(i, weight, &alpha, room, &mut gathered);
+                }
+            }
+            for (total, pull) in gathered.pulls.iter_mut().zip(&mut pulls) {
+                total.add(*pull);
+                *pull = 0.0;
+            }
+            start = end;
+        }
+        gathered
+    }
+
+    /// Adds a row's loss and conjugate, finds its α, and tells how far that can move.
+    fn dualize(
+        &self,
+        i: usize,
+        weight: f64,
+        scores: &[f64],
+        alpha: &mut [f64],
+        gathered: &mut Gathered,
+    ) -> f64 {
+        let target = self.rows.targets[i];
+        on_loss!(self.definition.loss, loss => {
+            let score = scores[0];
+            gathered.loss.add(weight * loss.value(target, score));
+            let row = self.first_row + i as u64;
+            let (least, greatest) = loss.slopes(target);
+            alpha[0] = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
+                Ok(at) => weight * multiplier(least, greatest, self.stored[at].1),
+                Err(_) => -weight * loss.slope(target, score),
+            };
+            gathered.conjugate.add(weight * loss.conjugate(target, -alpha[0] / weight));
+            let room = (-weight * least - alpha[0]).min(alpha[0] + weight * greatest);
+            gathered.support += u64::from(alpha[0] != 0.0);
+            gathered.at_bound += u64::from(alpha[0] != 0.0 && room == 0.0);
+            room.min(weight)
+        }, softmax => {
+            alpha.copy_from_slice(scores);
+            let class = target as usize;
+            gathered.loss.add(weight * Softmax.value_and_gradient(class, alpha));
+            gathered.conjugate.add(weight * Softmax.conjugate(class, alpha));
+            let own = |k: usize| f64::from(u8::from(k == class));
+            let least = (0..alpha.len()).map(|k| alpha[k] + own(k)).fold(1.0, f64::min);
+            alpha.iter_mut().for_each(|slope| *slope *= -weight);
+            gathered.support += 1;
+            weight * least
+        })
+    }
+
+    /// Keeps a row that can move, if it can move further than those that are kept.
+    fn consider(&self, i: usize, weight: f64, alpha: &[f64], room: f64, gathered: &mut Gathered) {
+        let row = self.rows.design.row(i);
+        let roomiest = room > gathered.threshold;
+        let mut better = false;
+        if !gathered.best.is_empty() {
+            let best = &gathered.best;
+            row.for_each(|j, x| {
+                better |= x != 0.0 && best[j].as_ref().is_none_or(|(best, _)| room * x.abs() > *best);
+            });
+        }
+        if !roomiest && !better {
+            return;
+        }
+        let mut entries = Vec::with_capacity(row.stored());
+        row.for_each(|j, x| {
+            if x != 0.0 {
+                entries.push((j as u32, x));
+            }
+        });
+        let kept = Arc::new(Roomy {
+            target: self.rows.targets[i],
+            weight,
+            alpha: alpha.to_vec(),
+            entries,
+            room,
+        });
+        if better {
+            for &(j, x) in &kept.entries {
+                let best = &mut gathered.best[j as usize];
+                if best.as_ref().is_none_or(|(best, _)| room * x.abs() > *best) {
+                    *best = Some((room * x.abs(), Arc::clone(&kept)));
+                }
+            }
+        }
+        if roomiest {
+            gathered.keep(kept);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Chooses solvers by the shape of a problem: the first is expected to reach the tolerance, the others take over
+//! should it stall.
+
+use crate::certify::duality::Definition;
+use crate::loss::LossName;
+use crate::oracle::Rows;
+use crate::settings::Settings;
+use crate::solve::{
+    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, GradientDescent, InteriorPoint, Lbfgs,
+    Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
+};
+
+/// Solvers in the order in which they are tried, and why.
+pub(super) struct Plan {
+    pub(super) solvers: Vec<Box<dyn Solver>>,
+    pub(super) why: String,
+}
+
+/// The most parameters for which a Hessian is factored without a second thought.
+const FEW: usize = 2000;
+/// The most products for which it is made without one.
+const LITTLE_WORK: f64 = 1e10;
+/// The most parameters for which it is factored if all else has failed.
+const NOT_TOO_MANY: usize = 4000;
+
+impl Plan {
+    /// The solver that was asked for, or those that fit.
+    pub(super) fn new(definition: &Definition, rows: Option<&Rows<'_>>, settings: &Settings) -> Self {
+        if let Some(name) = settings.solver {
+            return Plan {
+                solvers: vec![solver(name, settings)],
+                why: "asked for".into(),
+            };
+        }
+        // Settings that only one solver has a use for choose it.
+        let stochastic = settings.batch.is_some() || settings.epochs.is_some();
+        let stepping =
+            settings.learning_rate.is_some() || settings.momentum.is_some() || settings.schedule.is_some();
+        if stochastic || stepping {
+            let (name, why) = if stochastic {
+                (SolverName::Sgd, "chosen: batch or epochs were given")
+            } else {
+                (SolverName::GradientDescent, "chosen: steps were given")
+            };
+            return Plan {
+                solvers: vec![solver(name, settings)],
+                why: why.into(),
+            };
+        }
+        let (names, why) = by_shape(definition, rows);
+        Plan {
+            solvers: names.into_iter().map(|name| solver(name, settings)).collect(),
+            why: format!("chosen: {why}"),
+        }
+    }
+}
+
+/// How many products a Hessian takes: one for each pair of entries of a row and each pair of outputs.
+fn hessian_work(definition: &Definition, rows: &Rows<'_>) -> f64 {
+    let (stored, outputs) = (rows.design.stored() as f64, definition.layout.outputs as f64);
+    stored * stored / (rows.len().max(1) as f64) * outputs * (outputs + 1.0) / 2.0
+}
+
+fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName>, &'static str) {
+    use SolverName as S;
+    let parameters = definition.layout.len();
+    let in_memory = rows.is_some();
+    let little = rows.is_none_or(|rows| hessian_work(definition, rows) <= LITTLE_WORK);
+    let (few, not_too_many) = (parameters <= FEW && little, parameters <= NOT_TOO_MANY);
+    if !definition.loss.is_smooth() {
+        return if not_too_many {
+            (
+                vec![S::InteriorPoint, S::DualCoordinateDescent],
+                "a loss with a kink",
+            )
+        } else {
+            (
+                vec![S::DualCoordinateDescent],
+                "a loss with a kink, many features",
+            )
+        };
+    }
+    if !definition.penalty.is_smooth() {
+        return match definition.loss {
+            _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
+            LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
+            _ => (vec![S::CoordinateDescent, S::OrthantNewton], "ℓ1"),
+        };
+    }
+    if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
+        return (vec![S::Qr, S::Svd, S::Newton], "least squares with all digits");
+    }
+    if few {
+        return (vec![S::Newton, S::NewtonCg, S::Lbfgs], "few features");
+    }
+    if definition.loss == LossName::Softmax {
+        return (vec![S::Lbfgs, S::NewtonCg], "many weights");
+    }
+    let mut names = vec![S::NewtonCg, S::Lbfgs];
+    if not_too_many {
+        names.push(S::Newton);
+    }
+    (names, "many features")
+}
+
+/// A solver of this name, with the settings that concern it.
+fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
+    match name {
+        SolverName::GradientDescent => Box::new(GradientDescent {
+            learning_rate: settings.learning_rate,
+            schedule: settings.schedule.unwrap_or_default(),
+            momentum: settings.momentum.unwrap_or(0.0),
+            ..GradientDescent::default()
+        }),
+        SolverName::Sgd => {
+            let defaults = Sgd::default();
+            Box::new(Sgd {
+                learning_rate: settings.learning_rate,
+                schedule: settings.schedule,
+                momentum: settings.momentum.unwrap_or(0.0),
+                batch: settings.batch.unwrap_or(defaults.batch),
+                seed: settings.seed,
+                epochs: settings
+                    .epochs
+                    .map_or(defaults.epochs, |epochs| epochs.ceil() as u64),
+                ..defaults
+            })
+        }
+        SolverName::Newton => Box::new(Newton::default()),
+        SolverName::NewtonCg => Box::new(NewtonCg::default()),
+        SolverName::Bfgs => Box::new(Bfgs::default()),
+        SolverName::Lbfgs => Box::new(Lbfgs::default()),
+        SolverName::CoordinateDescent => Box::new(CoordinateDescent::default()),
+        SolverName::OrthantNewton => Box::new(OrthantNewton::default()),
+        SolverName::InteriorPoint => Box::new(InteriorPoint::default()),
+        SolverName::NormalEquations => Box::new(NormalEquations),
+        SolverName::Qr => Box::new(Qr),
+        SolverName::Svd => Box::new(Svd),
+        SolverName::ClosedForm => Box::new(ClosedForm),
+        SolverName::DualCoordinateDescent => Box::new(DualCoordinateDescent {
+            seed: settings.seed,
+            ..DualCoordinateDescent::default()
+        }),
+    }
+}

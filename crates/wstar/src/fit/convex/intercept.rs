@@ -1,0 +1,197 @@
+//! Puts free intercepts where they are best for the weights, so that the dual point's Σα is 0 up to rounding.
+
+use faer::linalg::solvers::Solve;
+use faer::{Mat, Side};
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::loss::{LossName, Softmax, VectorLoss};
+use crate::oracle::{Query, Rows};
+use crate::problem::{Intercept, Problem};
+use crate::solve::intercept::best_intercept;
+use crate::solve::kink::Kink;
+
+/// Newton steps in one dimension converge in a handful; more means that rounding has the last word.
+const MOST_STEPS: usize = 50;
+
+/// Moves the intercepts of these parameters to their best place, weights fixed.
+pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()> {
+    if problem.intercept != Intercept::Free || !problem.loss.is_convex() {
+        return Ok(());
+    }
+    match (problem.loss, &problem.rows) {
+        // Multipliers of squares have no ends, so any residual can be made up for; and a direct solver's
+        // digits are better than one more step could leave them.
+        (LossName::Squared, _) => Ok(()),
+        (LossName::Softmax, Some(rows)) => {
+            polish_softmax(problem, rows, parameters);
+            Ok(())
+        }
+        // A stream's intercepts are the solver's own.
+        (LossName::Softmax | LossName::Hinge | LossName::Absolute, None) => Ok(()),
+        (LossName::Hinge | LossName::Absolute, Some(rows)) => {
+            let features = problem.layout().features;
+            let weights = &parameters[..features];
+            let scored = (0..rows.len()).filter_map(|i| {
+                let kink = Kink::new(problem.loss, rows.targets[i])?;
+                Some((rows.weights.get(i), kink, rows.design.row(i).dot(weights)))
+            });
+            let best = best_intercept(scored);
+            parameters[features] = best;
+            Ok(())
+        }
+        _ => polish_smooth(problem, parameters),
+    }
+}
+
+/// A root of the slope along b, by Newton's method kept within what is known to hold the root.
+fn polish_smooth(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()> {
+    let mut along = vec![0.0; parameters.len()];
+    let Some(last) = along.last_mut() else {
+        return Ok(());
+    };
+    *last = 1.0;
+    let (mut below, mut above) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (mut step, mut best) = (0.0, (f64::INFINITY, 0.0));
+    for _ in 0..MOST_STEPS {
+        let query = Query::Line {
+            at: parameters,
+            along: &along,
+            steps: &[step],
+        };
+        let line = problem.oracle.ask(query)?.line[0];
+        if line.slope.abs() < best.0 {
+            best = (line.slope.abs(), step);
+        }
+        if line.slope == 0.0 || !line.slope.is_finite() {
+            break;
+        }
+        if line.slope > 0.0 {
+            above = step;
+        } else {
+            below = step;
+        }
+        let newton = step - line.slope / line.curvature;
+        let next = if newton.is_finite() && newton > below && newton < above {
+            newton
+        } else if below.is_finite() && above.is_finite() {
+            0.5 * (below + above)
+        } else {
+            // The root lies beyond all that was tried: twice as far, in the direction of descent.
+            step - line.slope.signum() * step.abs().max(1.0)
+        };
+        if next == step {
+            break;
+        }
+        step = next;
+    }
+    if let Some(intercept) = parameters.last_mut() {
+        *intercept += best.1;
+    }
+    Ok(())
+}
+
+/// Newton's method on the K intercepts over stored scores.
+fn polish_softmax(problem: &Problem<'_>, rows: &Rows<'_>, parameters: &mut [f64]) {
+    let layout = problem.layout();
+    let k = layout.outputs;
+    let mut scores = vec![0.0; rows.len() * k];
+    scores.par_chunks_mut(k).enumerate().for_each(|(i, scores)| {
+        for (k, score) in scores.iter_mut().enumerate() {
+            *score = rows.design.row(i).dot(layout.output(parameters, k).0);
+        }
+    });
+    let mut intercepts: Vec<f64> = (0..k).map(|k| layout.output(parameters, k).1).collect();
+    let mut sums = Sums::at(rows, &scores, &intercepts);
+    for _ in 0..MOST_STEPS {
+        // All intercepts together move nothing, so that direction is made as stiff as the others are on average.
+        let stiff = rows.total_weight() / k as f64;
+        let hessian = Mat::from_fn(k, k, |i, j| sums.hessian[i * k + j] + stiff / k as f64);
+        let Ok(factor) = hessian.llt(Side::Lower) else {
+            break;
+        };
+        let step = factor.solve(Mat::from_fn(k, 1, |i, _| -sums.gradient[i]));
+        let mut length = 1.0;
+        let next = loop {
+            let moved: Vec<f64> = (0..k).map(|i| intercepts[i] + length * step[(i, 0)]).collect();
+            let next = Sums::at(rows, &scores, &moved);
+            if next.value <= sums.value || length < 1e-3 {
+                break (next, moved);
+            }
+            length *= 0.5;
+        };
+        if norm(&next.0.gradient) >= norm(&sums.gradient) {
+            break;
+        }
+        (sums, intercepts) = next;
+    }
+    for (k, intercept) in intercepts.into_iter().enumerate() {
+        parameters[k * layout.width() + layout.features] = intercept;
+    }
+}
+
+fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Loss, gradient and Hessian by the intercepts.
+struct Sums {
+    value: f64,
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+}
+
+impl Sums {
+    fn at(rows: &Rows<'_>, scores: &[f64], intercepts: &[f64]) -> Sums {
+        /// Rows summed by one task; a fixed number, so that the sum does not depend on the threads.
+        const BLOCK: usize = 4096;
+        let k = intercepts.len();
+        let zero = || Sums {
+            value: 0.0,
+            gradient: vec![0.0; k],
+            hessian: vec![0.0; k * k],
+        };
+        let parts: Vec<Sums> = scores
+            .par_chunks(BLOCK * k)
+            .enumerate()
+            .map(|(block, scores)| {
+                let mut sums = zero();
+                let mut row = vec![0.0; k];
+                for (at, scores) in scores.chunks_exact(k).enumerate() {
+                    let i = block * BLOCK + at;
+                    let (class, weight) = (rows.targets[i] as usize, rows.weights.get(i));
+                    row.iter_mut()
+                        .zip(scores)
+                        .zip(intercepts)
+                        .for_each(|((row, s), b)| *row = s + b);
+                    sums.value += weight * Softmax.value_and_gradient(class, &mut row);
+                    for (sum, slope) in sums.gradient.iter_mut().zip(&row) {
+                        *sum += weight * slope;
+                    }
+                    row[class] += 1.0;
+                    for a in 0..k {
+                        for b in 0..k {
+                            let own = if a == b { row[a] } else { 0.0 };
+                            sums.hessian[a * k + b] += weight * (own - row[a] * row[b]);
+                        }
+                    }
+                }
+                sums
+            })
+            .collect();
+        parts.into_iter().fold(zero(), |mut total, part| {
+            total.value += part.value;
+            total
+                .gradient
+                .iter_mut()
+                .zip(part.gradient)
+                .for_each(|(to, from)| *to += from);
+            total
+                .hessian
+                .iter_mut()
+                .zip(part.hessian)
+                .for_each(|(to, from)| *to += from);
+            total
+        })
+    }
+}

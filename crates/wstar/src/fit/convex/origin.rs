@@ -1,0 +1,94 @@
+//! Where a fit starts: at 0, at given numbers, at another model, or where an earlier fit was when it ended.
+
+use std::path::Path;
+
+use crate::data::{Classes, Schema};
+use crate::error::{Error, Result};
+use crate::model::{Model, Predictor};
+use crate::reduction::Reduction;
+use crate::settings::Settings;
+
+/// Where a fit starts, and where it keeps how far it has got.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// Starts at the weights of this model.
+    pub model: Option<&'a Model>,
+    /// Keeps the state of a long fit in this file, and goes on from it if it is there.
+    pub checkpoint: Option<&'a Path>,
+}
+
+impl Origin<'_> {
+    pub(crate) fn is_default(&self) -> bool {
+        self.model.is_none() && self.checkpoint.is_none()
+    }
+}
+
+/// A start for each problem of the fit.
+pub(super) fn starts(
+    origin: &Origin<'_>,
+    settings: &Settings,
+    reduction: &Reduction,
+    schema: &Schema,
+    classes: &Classes,
+) -> Result<Vec<Vec<f64>>> {
+    let layout = reduction.definition.layout;
+    match (&settings.start, origin.model) {
+        (Some(_), Some(_)) => Err(Error::settings("--start and --start-from cannot both be given")),
+        (None, None) => Ok(vec![vec![0.0; layout.len()]; reduction.parts.len()]),
+        (Some(given), None) => given_start(given, reduction).map(|start| vec![start]),
+        (None, Some(model)) => from_model(model, reduction, schema, classes),
+    }
+}
+
+/// The numbers that were given, the intercept first.
+fn given_start(given: &[f64], reduction: &Reduction) -> Result<Vec<f64>> {
+    let layout = reduction.definition.layout;
+    if given.len() != layout.len() || layout.outputs != 1 || reduction.parts.len() != 1 {
+        return Err(Error::settings(format!(
+            "--start has {} numbers, and the problem {}",
+            given.len(),
+            layout.len() * reduction.parts.len()
+        )));
+    }
+    if given.iter().any(|value| !value.is_finite()) {
+        return Err(Error::settings("--start holds a number that is not finite"));
+    }
+    let mut start = given.to_vec();
+    if layout.intercept {
+        start.rotate_left(1);
+    }
+    Ok(start)
+}
+
+fn from_model(
+    model: &Model,
+    reduction: &Reduction,
+    schema: &Schema,
+    classes: &Classes,
+) -> Result<Vec<Vec<f64>>> {
+    let refused = |why: &str| Error::model(format!("--start-from: {why}"));
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        return Err(refused("the model has no hyperplanes to start from"));
+    };
+    if !model.schema.feature_names().eq(schema.feature_names()) {
+        return Err(refused("the model has other features than the data"));
+    }
+    if model.schema.scaling != schema.scaling {
+        return Err(refused("the model's columns are scaled differently"));
+    }
+    if &model.classes != classes {
+        return Err(refused("the model has other classes than the data"));
+    }
+    let layout = reduction.definition.layout;
+    if discriminants.len() != layout.outputs * reduction.parts.len() {
+        return Err(refused("the model tells its classes apart in another way"));
+    }
+    let start = |planes: &[crate::model::Hyperplane]| {
+        let lifted = planes.iter().flat_map(|plane| {
+            let intercept = layout.intercept.then_some(plane.intercept);
+            plane.weights.iter().copied().chain(intercept)
+        });
+        lifted.collect()
+    };
+    Ok(discriminants.chunks(layout.outputs).map(start).collect())
+}

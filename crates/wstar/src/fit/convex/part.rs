@@ -1,0 +1,216 @@
+//! Solves one problem: each solver of the plan goes on from the best point so far, until the certificate holds.
+
+use crate::certify::duality::Definition;
+use crate::certify::{DualityGap, Stationarity, stationarity};
+use crate::error::{Error, Result};
+use crate::fit::convex::choose::Plan;
+use crate::fit::convex::{intercept, point};
+use crate::model::Chosen;
+use crate::oracle::{Blocks, Local, Rows, Streamed};
+use crate::problem::Problem;
+use crate::reduction::PartBlocks;
+use crate::settings::Settings;
+use crate::solve::{Control, Solution, Solver, SolverName};
+use crate::watch::Status;
+
+/// How much tighter a solver is asked to go when its own estimate was kinder than the certificate.
+const TIGHTER: f64 = 1e-2;
+/// No estimate of a relative gap means anything below this.
+const LEAST_TOL: f64 = 1e-18;
+
+/// Where the rows of a problem are.
+pub(super) enum Feed<'a> {
+    Memory(Rows<'a>),
+    Stream(PartBlocks<'a>),
+}
+
+impl Feed<'_> {
+    /// Runs something on the problem that these rows make.
+    fn run<T>(
+        &mut self,
+        definition: &Definition,
+        run: impl FnOnce(&mut Problem<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (loss, layout) = (definition.loss, definition.layout);
+        let (penalty, intercept) = (definition.penalty, definition.intercept);
+        match self {
+            Feed::Memory(rows) => run(&mut Problem {
+                loss,
+                penalty,
+                intercept,
+                oracle: Box::new(Local::new(rows.borrowed(), loss, layout)),
+                rows: Some(rows.borrowed()),
+            }),
+            Feed::Stream(blocks) => run(&mut Problem {
+                loss,
+                penalty,
+                intercept,
+                oracle: Box::new(Streamed::new(blocks, loss, layout)?),
+                rows: None,
+            }),
+        }
+    }
+
+    fn certify(
+        &mut self,
+        definition: &Definition,
+        parameters: &[f64],
+        dual: Option<&[f64]>,
+        tol: f64,
+    ) -> Result<Claim> {
+        if definition.loss.is_convex() {
+            return Ok(Claim::Gap(match self {
+                Feed::Memory(rows) => point::certify(rows, definition, parameters, dual, tol)?,
+                Feed::Stream(blocks) => point::certify_slopes(blocks, definition, parameters, tol)?,
+            }));
+        }
+        let blocks: &mut dyn Blocks = match self {
+            Feed::Memory(rows) => rows,
+            Feed::Stream(blocks) => blocks,
+        };
+        Ok(Claim::Slope(stationarity(blocks, definition, parameters, tol)?))
+    }
+}
+
+/// One problem, solved.
+pub(super) struct Solved {
+    pub(super) parameters: Vec<f64>,
+    pub(super) claim: Claim,
+    pub(super) status: Status,
+    pub(super) passes: u64,
+    pub(super) chosen: Chosen,
+}
+
+/// What is claimed of one problem.
+pub(super) enum Claim {
+    Gap(DualityGap),
+    Slope(Stationarity),
+}
+
+impl Claim {
+    fn holds(&self) -> bool {
+        match self {
+            Claim::Gap(gap) => gap.holds(),
+            Claim::Slope(slope) => slope.holds(),
+        }
+    }
+
+    /// The smaller the better.
+    fn shortfall(&self) -> f64 {
+        match self {
+            Claim::Gap(gap) => gap.relative_gap,
+            Claim::Slope(slope) => slope.slope,
+        }
+    }
+
+    pub(super) fn objective(&self) -> f64 {
+        match self {
+            Claim::Gap(gap) => gap.primal,
+            Claim::Slope(slope) => slope.objective,
+        }
+    }
+}
+
+/// Solves and certifies.
+pub(super) fn solve(
+    feed: &mut Feed<'_>,
+    definition: &Definition,
+    settings: &Settings,
+    start: Vec<f64>,
+    control: &mut Control<'_>,
+) -> Result<Solved> {
+    let plan = match feed {
+        Feed::Memory(rows) => Plan::new(definition, Some(rows), settings),
+        Feed::Stream(_) => Plan::new(definition, None, settings),
+    };
+    let mut best: Option<Solved> = None;
+    let mut tried: Vec<SolverName> = Vec::new();
+    let mut passes = 0;
+    let mut from = start;
+    for solver in &plan.solvers {
+        let mut tol = settings.tol();
+        let mut last = f64::INFINITY;
+        loop {
+            control.tol = tol;
+            let solution = attempt(feed, definition, solver.as_ref(), &from, control, &mut passes)?;
+            control.certifying();
+            let claim = feed.certify(
+                definition,
+                &solution.parameters,
+                solution.dual.as_deref(),
+                settings.tol(),
+            )?;
+            let (holds, shortfall) = (claim.holds(), claim.shortfall());
+            let status = match solution.status {
+                _ if holds => Status::Converged,
+                Status::Converged => Status::IterationLimit,
+                status => status,
+            };
+            from.clone_from(&solution.parameters);
+            if best
+                .as_ref()
+                .is_none_or(|best| shortfall < best.claim.shortfall())
+            {
+                best = Some(Solved {
+                    parameters: solution.parameters,
+                    claim,
+                    status,
+                    passes,
+                    chosen: Chosen {
+                        name: solver.name(),
+                        why: plan.why.clone(),
+                        tried: tried.clone(),
+                    },
+                });
+            }
+            let ended = holds
+                || matches!(status, Status::Stopped | Status::TimeLimit | Status::Diverging)
+                || control.out_of_budget().is_some();
+            if ended {
+                return finish(best, status, passes);
+            }
+            // The solver thinks it is done and is not: it is asked for more as long as that brings it nearer.
+            let no_nearer = solution.iterations > 0 && shortfall > 0.5 * last;
+            if solution.status != Status::Converged || no_nearer || tol < LEAST_TOL {
+                break;
+            }
+            last = shortfall;
+            tol *= TIGHTER;
+        }
+        tried.push(solver.name());
+        if let Some(best) = &best {
+            from.clone_from(&best.parameters);
+        }
+    }
+    finish(best, Status::IterationLimit, passes)
+}
+
+/// One run of one solver, with free intercepts put where they are best for its weights.
+fn attempt(
+    feed: &mut Feed<'_>,
+    definition: &Definition,
+    solver: &dyn Solver,
+    from: &[f64],
+    control: &mut Control<'_>,
+    passes: &mut u64,
+) -> Result<Solution> {
+    control.enter(solver.name());
+    let before = control.passes();
+    feed.run(definition, |problem| {
+        solver.check(problem)?;
+        let mut solution = solver.solve(problem, from, control)?;
+        intercept::polish(problem, &mut solution.parameters)?;
+        *passes += problem.oracle.passes() + control.passes() - before;
+        Ok(solution)
+    })
+}
+
+/// The best point found, with how the search for it ended.
+fn finish(best: Option<Solved>, status: Status, passes: u64) -> Result<Solved> {
+    let mut solved = best.ok_or_else(|| Error::settings("no solver fits this problem"))?;
+    solved.passes = passes;
+    if !solved.claim.holds() {
+        solved.status = status;
+    }
+    Ok(solved)
+}

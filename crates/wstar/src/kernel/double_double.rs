@@ -1,0 +1,261 @@
+//! Double-double arithmetic: a number as the unevaluated sum of two `f64`, about 106 bits.
+//!
+//! Every operation is built from two exact ones, the sum of two numbers with its rounding error and their
+//! product with its rounding error (T. J. Dekker, A floating-point technique for extending the available
+//! precision, Numerische Mathematik 18, 1971; D. E. Knuth, The Art of Computer Programming 2, 4.2.2). A
+//! value whose high part overflows or is not a number is as lost as it would be in `f64`.
+
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// `high + low`, with `high` the nearest `f64` to the sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DoubleDouble {
+    /// The nearest `f64`.
+    pub high: f64,
+    /// What is left.
+    pub low: f64,
+}
+
+/// a + b, and its rounding error.
+pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
+}
+
+/// a + b, and its rounding error, where |a| ≥ |b| or a is 0.
+fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    (sum, b - (sum - a))
+}
+
+/// a·b, and its rounding error, for factors below 10²⁹⁰.
+///
+/// By Dekker's splitting rather than by a fused multiply-add: without the processor's own, which a build for
+/// any machine does not count on, that is a call that takes tens of times as long.
+pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
+    let product = a * b;
+    let ((a, a_low), (b, b_low)) = (split(a), split(b));
+    (
+        product,
+        ((a * b - product) + a * b_low + a_low * b) + a_low * b_low,
+    )
+}
+
+/// The upper and the lower half of a number's bits.
+fn split(a: f64) -> (f64, f64) {
+    const HALF: f64 = ((1u64 << 27) + 1) as f64;
+    let shifted = HALF * a;
+    let high = shifted - (shifted - a);
+    (high, a - high)
+}
+
+impl DoubleDouble {
+    /// Nothing.
+    pub const ZERO: DoubleDouble = DoubleDouble { high: 0.0, low: 0.0 };
+
+    /// a·b, exactly.
+    pub fn product(a: f64, b: f64) -> Self {
+        let (high, low) = two_prod(a, b);
+        DoubleDouble { high, low }
+    }
+
+    fn normal(high: f64, low: f64) -> Self {
+        let (high, low) = fast_two_sum(high, low);
+        DoubleDouble { high, low }
+    }
+
+    /// The nearest `f64`.
+    pub fn value(self) -> f64 {
+        self.high
+    }
+
+    /// √self; 0 for negative numbers, which only rounding can make of a sum of squares.
+    #[must_use]
+    pub fn sqrt(self) -> Self {
+        if self.high <= 0.0 {
+            return DoubleDouble::ZERO;
+        }
+        let root = self.high.sqrt();
+        let rest = self - DoubleDouble::product(root, root);
+        DoubleDouble::normal(root, 0.5 * rest.high / root)
+    }
+
+    /// The same, times a power of two (or any factor, if rounding does not matter).
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        DoubleDouble {
+            high: self.high * factor,
+            low: self.low * factor,
+        }
+    }
+}
+
+impl From<f64> for DoubleDouble {
+    fn from(high: f64) -> Self {
+        DoubleDouble { high, low: 0.0 }
+    }
+}
+
+impl Neg for DoubleDouble {
+    type Output = Self;
+    fn neg(self) -> Self {
+        self.scaled(-1.0)
+    }
+}
+
+impl Add for DoubleDouble {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let (high, error) = two_sum(self.high, other.high);
+        let (low, rest) = two_sum(self.low, other.low);
+        let (high, error) = fast_two_sum(high, error + low);
+        DoubleDouble::normal(high, error + rest)
+    }
+}
+
+impl Add<f64> for DoubleDouble {
+    type Output = Self;
+    fn add(self, other: f64) -> Self {
+        let (high, error) = two_sum(self.high, other);
+        DoubleDouble::normal(high, error + self.low)
+    }
+}
+
+impl Sub for DoubleDouble {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl Mul for DoubleDouble {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        let (high, error) = two_prod(self.high, other.high);
+        DoubleDouble::normal(high, error + (self.high * other.low + self.low * other.high))
+    }
+}
+
+impl Mul<f64> for DoubleDouble {
+    type Output = Self;
+    fn mul(self, other: f64) -> Self {
+        let (high, error) = two_prod(self.high, other);
+        DoubleDouble::normal(high, error + self.low * other)
+    }
+}
+
+impl Div for DoubleDouble {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        let first = self.high / other.high;
+        let rest = self - other * first;
+        let second = rest.high / other.high;
+        let rest = rest - other * second;
+        DoubleDouble::normal(first, second) + rest.high / other.high
+    }
+}
+
+impl AddAssign for DoubleDouble {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for DoubleDouble {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+/// A sum that keeps the rounding errors of its terms in a second number: as exact as one in double-double,
+/// and faster, for the next term waits for one addition only (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and
+/// dot product, SIAM J. Sci. Comput. 26, 2005).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Compensated {
+    sum: f64,
+    errors: f64,
+}
+
+impl Compensated {
+    /// Adds a·b.
+    pub fn add_product(&mut self, a: DoubleDouble, b: f64) {
+        let (product, error) = two_prod(a.high, b);
+        let (sum, rounding) = two_sum(self.sum, product);
+        self.sum = sum;
+        self.errors += rounding + (error + a.low * b);
+    }
+
+    /// Adds a number.
+    pub fn add(&mut self, a: DoubleDouble) {
+        let (sum, rounding) = two_sum(self.sum, a.high);
+        self.sum = sum;
+        self.errors += rounding + a.low;
+    }
+
+    /// The sum.
+    pub fn total(self) -> DoubleDouble {
+        let (high, low) = two_sum(self.sum, self.errors);
+        DoubleDouble { high, low }
+    }
+}
+
+/// The dot product of two vectors, in double-double.
+pub fn dot(a: &[DoubleDouble], b: &[DoubleDouble]) -> DoubleDouble {
+    let products = a.iter().zip(b).map(|(&a, &b)| a * b);
+    products.fold(DoubleDouble::ZERO, Add::add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The integer that a double-double holds, where it holds one.
+    fn integer(value: DoubleDouble) -> i128 {
+        value.high as i128 + value.low as i128
+    }
+
+    fn from_integer(value: i128) -> DoubleDouble {
+        let high = value as f64;
+        DoubleDouble::normal(high, (value - high as i128) as f64)
+    }
+
+    proptest! {
+        #[test]
+        fn sums_and_products_of_integers_are_exact(a in -(1i128 << 100)..(1i128 << 100), b in -(1i128 << 100)..(1i128 << 100),
+                                                   p in -(1i64 << 52)..(1i64 << 52), q in -(1i64 << 52)..(1i64 << 52)) {
+            // Numbers of 100 bits fit, and so do their sums; products of two of 52 bits have 104.
+            prop_assert_eq!(integer(from_integer(a) + from_integer(b)), a + b);
+            prop_assert_eq!(integer(from_integer(a) - from_integer(b)), a - b);
+            prop_assert_eq!(integer(from_integer(p.into()) * from_integer(q.into())), i128::from(p) * i128::from(q));
+            prop_assert_eq!(integer(DoubleDouble::product(p as f64, q as f64)), i128::from(p) * i128::from(q));
+            prop_assert_eq!(integer(from_integer(a) + p as f64), a + i128::from(p));
+        }
+
+        #[test]
+        fn quotients_and_roots_undo_products(a in 1e-3..1e3f64, b in 1e-20..1e-17f64, c in 1e-3..1e3f64, d in -1e-18..1e-18f64) {
+            let (x, y) = (DoubleDouble::from(a) + b, DoubleDouble::from(c) + d);
+            let back = x / y * y - x;
+            prop_assert!((back.high / x.high).abs() < 1e-30);
+            let root = (x * x).sqrt() - x;
+            prop_assert!((root.high / x.high).abs() < 1e-30);
+            let mut sum = Compensated::default();
+            sum.add(x * y);
+            sum.add_product(-x, c);
+            sum.add_product(x, -d);
+            prop_assert!(sum.total().high.abs() <= 1e-30 * x.high * y.high);
+            prop_assert!(((y * a - y * DoubleDouble::from(a)).high / (y.high * a)).abs() < 1e-30);
+        }
+    }
+
+    #[test]
+    fn cancellation_loses_nothing() {
+        let third = DoubleDouble::from(1.0) / DoubleDouble::from(3.0);
+        let rest = third + third + third - DoubleDouble::from(1.0);
+        assert!(rest.high.abs() < 1e-31);
+        let long: Vec<DoubleDouble> = [1e16, 1.0, -1e16].map(DoubleDouble::from).to_vec();
+        let ones = vec![DoubleDouble::from(1.0); 3];
+        assert_eq!(dot(&long, &ones).value(), 1.0);
+    }
+}

@@ -1,0 +1,77 @@
+//! Losses with one kink: ℓ(z) = max(lo·(z − at), hi·(z − at)) with lo ≤ 0 ≤ hi, which hinge, absolute and
+//! quantile loss are for each row.
+//!
+//! The conjugate is ℓ\*(s) = s·at for lo ≤ s ≤ hi, so a dual point is a slope in [lo, hi] for every row.
+
+use crate::loss::LossName;
+
+/// A loss of one row that is linear on both sides of one score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kink {
+    /// The slope below the kink, at most 0.
+    pub lo: f64,
+    /// The slope above it, at least 0.
+    pub hi: f64,
+    /// The score with the least loss.
+    pub at: f64,
+}
+
+impl Kink {
+    /// The loss of this name where the truth is `y`; none if it is no such loss.
+    pub fn new(loss: LossName, y: f64) -> Option<Self> {
+        match loss {
+            LossName::Hinge if y > 0.0 => Some(Kink {
+                lo: -1.0,
+                hi: 0.0,
+                at: 1.0,
+            }),
+            LossName::Hinge => Some(Kink {
+                lo: 0.0,
+                hi: 1.0,
+                at: -1.0,
+            }),
+            LossName::Absolute => Some(Kink::absolute(y)),
+            _ => None,
+        }
+    }
+
+    /// |z − at|.
+    pub fn absolute(at: f64) -> Self {
+        Kink {
+            lo: -1.0,
+            hi: 1.0,
+            at,
+        }
+    }
+
+    /// ℓ(z).
+    pub fn value(self, z: f64) -> f64 {
+        let beyond = z - self.at;
+        (self.lo * beyond).max(self.hi * beyond)
+    }
+
+    /// hi − lo.
+    pub fn width(self) -> f64 {
+        self.hi - self.lo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Absolute, Hinge, Loss};
+
+    #[test]
+    fn the_kinks_are_the_losses() {
+        for z in [-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 2.0] {
+            for y in [-1.0, 1.0] {
+                let kink = Kink::new(LossName::Hinge, y).unwrap();
+                assert_eq!(kink.value(z), Hinge.value(y, z));
+                assert_eq!((kink.lo, kink.hi), Hinge.slopes(y));
+            }
+            let kink = Kink::new(LossName::Absolute, 0.3).unwrap();
+            assert_eq!(kink.value(z), Absolute.value(0.3, z));
+        }
+        assert_eq!(Kink::new(LossName::Logistic, 1.0), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! Passes over rows that each have a state: in fixed blocks and lanes, so that what is summed does not
+//! depend on how many threads there are.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::data::Design;
+use crate::oracle::products::block_rows;
+
+/// Lanes at most: each runs over a run of blocks.
+const MOST_LANES: usize = 32;
+/// Numbers that all lanes together may keep.
+const MOST_NUMBERS: usize = 1 << 23;
+
+/// Shows every block of rows with its states to `visit`, which adds to its lane's sums, of about `numbers`
+/// numbers each; gives the sums of all lanes in order.
+pub(crate) fn pass<S: Send, T: Default + Send>(
+    design: &Design,
+    states: &mut [S],
+    numbers: usize,
+    visit: impl Fn(Range<usize>, &mut [S], &mut T) + Sync,
+) -> Vec<T> {
+    let block = block_rows(design, 1);
+    let blocks = states.len().div_ceil(block);
+    let lanes = (MOST_NUMBERS / numbers.max(1))
+        .clamp(2, MOST_LANES)
+        .min(blocks.max(1));
+    let mut parts = Vec::with_capacity(lanes);
+    let mut rest = states;
+    let mut start = 0;
+    for lane in 0..lanes {
+        let end = (blocks * (lane + 1) / lanes * block).min(start + rest.len());
+        let (own, others) = rest.split_at_mut(end - start);
+        parts.push((start, own));
+        (rest, start) = (others, end);
+    }
+    parts
+        .into_par_iter()
+        .map(|(start, own)| {
+            let mut sums = T::default();
+            for (at, states) in own.chunks_mut(block).enumerate() {
+                let first = start + at * block;
+                visit(first..first + states.len(), states, &mut sums);
+            }
+            sums
+        })
+        .collect()
+}
+
+/// Adds one vector of sums to another, which may still be empty.
+pub(crate) fn add(to: &mut Vec<f64>, from: &[f64]) {
+    if to.is_empty() {
+        to.extend_from_slice(from);
+    } else {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dense;
+
+    #[test]
+    fn every_row_is_seen_once_in_its_place() {
+        for rows in [0, 1, 31, 32, 33, 1000, 70_000] {
+            let design = Design::Dense32(Dense::new(vec![1.0; rows * 3], rows, 3).unwrap());
+            let mut states: Vec<usize> = vec![0; rows];
+            let sums = pass(&design, &mut states, 1, |range, states, sum: &mut usize| {
+                for (i, state) in range.zip(states) {
+                    *state += i + 1;
+                    *sum += 1;
+                }
+            });
+            assert_eq!(sums.iter().sum::<usize>(), rows);
+            assert!(states.iter().enumerate().all(|(i, &state)| state == i + 1));
+        }
+    }
+}

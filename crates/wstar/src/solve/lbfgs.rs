@@ -1,0 +1,128 @@
+//! Limited-memory BFGS (Liu and Nocedal, Mathematical Programming 45, 1989), for smooth losses and penalties
+//! and any number of parameters.
+//!
+//! Problem: min P(θ). The inverse Hessian is modelled from the last few steps and changes of the gradient, on
+//! top of the inverse of the Hessian's diagonal: that is what makes columns of very different sizes one
+//! problem. The diagonal is asked for again at steps 4, 16, 64 and so on.
+
+use std::collections::VecDeque;
+
+use crate::error::{Error, Result};
+use crate::kernel::dense::{axpy, dot};
+use crate::problem::Problem;
+use crate::solve::quasi_newton::{Model, minimise};
+use crate::solve::{Control, Solution, Solver, SolverName, smooth};
+
+/// Limited-memory BFGS.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lbfgs {
+    /// How many steps are remembered.
+    pub memory: usize,
+    /// The most steps.
+    pub max_iterations: u64,
+}
+
+impl Default for Lbfgs {
+    fn default() -> Self {
+        Lbfgs {
+            memory: 20,
+            max_iterations: 5_000,
+        }
+    }
+}
+
+impl Solver for Lbfgs {
+    fn name(&self) -> SolverName {
+        SolverName::Lbfgs
+    }
+
+    fn check(&self, problem: &Problem<'_>) -> Result<()> {
+        if self.memory == 0 {
+            return Err(Error::settings("lbfgs must remember at least one step"));
+        }
+        smooth::check(self.name(), problem)
+    }
+
+    fn solve(&self, problem: &mut Problem<'_>, start: &[f64], control: &mut Control<'_>) -> Result<Solution> {
+        self.check(problem)?;
+        let mut model = Recent {
+            memory: self.memory,
+            diagonal: Vec::new(),
+            pairs: VecDeque::new(),
+        };
+        minimise(
+            &mut model,
+            problem,
+            start,
+            control,
+            self.name(),
+            self.max_iterations,
+            4,
+        )
+    }
+}
+
+/// A step, the change of the gradient over it, and their product.
+struct Pair {
+    step: Vec<f64>,
+    change: Vec<f64>,
+    product: f64,
+}
+
+/// The inverse Hessian as the last steps tell it.
+struct Recent {
+    memory: usize,
+    diagonal: Vec<f64>,
+    pairs: VecDeque<Pair>,
+}
+
+impl Model for Recent {
+    fn restart(&mut self, diagonal: Vec<f64>) {
+        self.diagonal = diagonal;
+        self.pairs.clear();
+    }
+
+    fn refresh(&mut self, diagonal: Vec<f64>) {
+        self.diagonal = diagonal;
+    }
+
+    fn has_learnt(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    fn learn(&mut self, step: Vec<f64>, change: Vec<f64>, product: f64) {
+        if self.pairs.len() == self.memory {
+            self.pairs.pop_front();
+        }
+        self.pairs.push_back(Pair {
+            step,
+            change,
+            product,
+        });
+    }
+
+    // The two loops.
+    fn times(&self, vector: &[f64]) -> Vec<f64> {
+        let mut result = vector.to_vec();
+        let mut shares = Vec::with_capacity(self.pairs.len());
+        for pair in self.pairs.iter().rev() {
+            let share = dot(&pair.step, &result) / pair.product;
+            axpy(-share, &pair.change, &mut result);
+            shares.push(share);
+        }
+        // The diagonal's size is that of the last change.
+        let size = self.pairs.back().map_or(1.0, |pair| {
+            let squares = pair.change.iter().zip(&self.diagonal).map(|(y, d)| y * y / d);
+            pair.product / squares.sum::<f64>()
+        });
+        result
+            .iter_mut()
+            .zip(&self.diagonal)
+            .for_each(|(r, d)| *r *= size / d);
+        for (pair, share) in self.pairs.iter().zip(shares.iter().rev()) {
+            let own = dot(&pair.change, &result) / pair.product;
+            axpy(share - own, &pair.step, &mut result);
+        }
+        result
+    }
+}

@@ -1,0 +1,264 @@
+//! Householder triangularisation: QᵀA = R for orthogonal Q that is never formed.
+//!
+//! Reflections are gathered in panels and applied to the columns on the right as one product, I − VTᵀVᵀ
+//! (R. Schreiber, C. Van Loan, A storage-efficient WY representation for products of Householder
+//! transformations, SIAM J. Sci. Stat. Comput. 10, 1989). No column is ever taken for dependent here: what is
+//! negligible is decided from R, once all rows are in it.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, Par};
+
+use crate::kernel::dense::{axpy, dot};
+
+/// Columns whose reflections are applied together.
+const PANEL: usize = 32;
+
+/// An upper triangle (or, with fewer rows than columns, trapezoid), column by column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Triangle {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Triangle {
+    /// Of nothing.
+    pub(crate) fn empty(columns: usize) -> Self {
+        Triangle {
+            rows: 0,
+            columns,
+            values: Vec::new(),
+        }
+    }
+
+    pub(crate) fn column(&self, j: usize) -> &[f64] {
+        &self.values[j * self.rows..(j + 1) * self.rows]
+    }
+
+    pub(crate) fn get(&self, i: usize, j: usize) -> f64 {
+        self.values[j * self.rows + i]
+    }
+
+    /// The triangle of these rows with `more` of them below, column by column.
+    pub(crate) fn with(&self, more: &[f64], count: usize) -> Triangle {
+        let mut stacked = Vec::with_capacity((self.rows + count) * self.columns);
+        for j in 0..self.columns {
+            stacked.extend_from_slice(self.column(j));
+            stacked.extend_from_slice(&more[j * count..(j + 1) * count]);
+        }
+        triangular(stacked, self.rows + count, self.columns)
+    }
+
+    /// x with Rᵀx = g, for a full triangle's leading `rank` rows and columns.
+    pub(crate) fn solve_transposed(&self, rank: usize, g: &mut [f64]) {
+        for j in 0..rank {
+            let column = self.column(j);
+            g[j] = (g[j] - dot(&column[..j], &g[..j])) / column[j];
+        }
+    }
+
+    /// x with Rx = c, for the leading `rank` rows and columns.
+    pub(crate) fn solve(&self, rank: usize, c: &mut [f64]) {
+        for j in (0..rank).rev() {
+            let column = self.column(j);
+            c[j] /= column[j];
+            let x = c[j];
+            axpy(-x, &column[..j], &mut c[..j]);
+        }
+    }
+
+    /// 1/√(least eigenvalue of RᵀR) by a few steps of inverse iteration: the norm of R⁻¹, or a little less.
+    pub(crate) fn inverse_norm(&self) -> f64 {
+        let p = self.columns;
+        if self.rows < p || (0..p).any(|j| self.get(j, j) == 0.0) {
+            return f64::INFINITY;
+        }
+        let mut x: Vec<f64> = (0..p).map(|j| 1.0 + 0.5 * (j as f64).sin()).collect();
+        let mut growth = 0.0;
+        for _ in 0..4 {
+            let norm = dot(&x, &x).sqrt();
+            x.iter_mut().for_each(|x| *x /= norm);
+            self.solve_transposed(p, &mut x);
+            self.solve(p, &mut x);
+            growth = dot(&x, &x).sqrt();
+            if !growth.is_finite() {
+                return f64::INFINITY;
+            }
+        }
+        growth.sqrt()
+    }
+}
+
+/// A reflection that takes `x` to a multiple of e₁: `x` becomes that multiple and the tail of v (v₁ = 1).
+/// Gives τ of I − τvvᵀ, and 0 where there is nothing to do.
+fn reflect(x: &mut [f64]) -> f64 {
+    let Some((first, tail)) = x.split_first_mut() else {
+        return 0.0;
+    };
+    let below = dot(tail, tail);
+    if below == 0.0 {
+        return 0.0;
+    }
+    let norm = (*first * *first + below).sqrt();
+    let image = if *first > 0.0 { -norm } else { norm };
+    let scale = 1.0 / (*first - image);
+    tail.iter_mut().for_each(|x| *x *= scale);
+    let tau = (image - *first) / image;
+    *first = image;
+    tau
+}
+
+/// Applies I − τvvᵀ, v = (1, tail), to `x`.
+fn apply(tau: f64, tail: &[f64], x: &mut [f64]) {
+    if let Some((first, rest)) = x.split_first_mut() {
+        let along = tau * (*first + dot(tail, rest));
+        *first -= along;
+        axpy(-along, tail, rest);
+    }
+}
+
+/// R of a matrix given column by column.
+pub(crate) fn triangular(mut a: Vec<f64>, rows: usize, columns: usize) -> Triangle {
+    let kept = rows.min(columns);
+    let mut start = 0;
+    while start < kept {
+        let end = (start + PANEL).min(kept);
+        let width = end - start;
+        let mut taus = [0.0; PANEL];
+        for j in start..end {
+            let (own, right) = a[j * rows..end * rows].split_at_mut(rows);
+            taus[j - start] = reflect(&mut own[j..]);
+            for other in right.chunks_exact_mut(rows) {
+                apply(taus[j - start], &own[j + 1..], &mut other[j..]);
+            }
+        }
+        if end < columns {
+            let height = rows - start;
+            let v = Mat::from_fn(height, width, |i, k| match i.cmp(&k) {
+                std::cmp::Ordering::Less => 0.0,
+                std::cmp::Ordering::Equal => 1.0,
+                std::cmp::Ordering::Greater => a[(start + k) * rows + start + i],
+            });
+            // T column by column: t_k = −τₖ T Vᵀvₖ above the diagonal, τₖ on it.
+            let mut t = Mat::<f64>::zeros(width, width);
+            let mut inner = Mat::<f64>::zeros(width, width);
+            matmul(inner.as_mut(), Accum::Replace, v.transpose(), &v, 1.0, Par::Seq);
+            for k in 0..width {
+                t[(k, k)] = taus[k];
+                for i in 0..k {
+                    t[(i, k)] = -taus[k] * (i..k).map(|l| t[(i, l)] * inner[(l, k)]).sum::<f64>();
+                }
+            }
+            let whole = MatMut::from_column_major_slice_mut(&mut a, rows, columns);
+            let mut right = whole.submatrix_mut(start, end, height, columns - end);
+            let mut along = Mat::<f64>::zeros(width, columns - end);
+            let mut turned = Mat::<f64>::zeros(width, columns - end);
+            matmul(
+                along.as_mut(),
+                Accum::Replace,
+                v.transpose(),
+                right.as_ref(),
+                1.0,
+                Par::Seq,
+            );
+            matmul(
+                turned.as_mut(),
+                Accum::Replace,
+                t.transpose(),
+                &along,
+                1.0,
+                Par::Seq,
+            );
+            matmul(right.as_mut(), Accum::Add, &v, &turned, -1.0, Par::Seq);
+        }
+        start = end;
+    }
+    let mut values = vec![0.0; kept * columns];
+    for j in 0..columns {
+        let upper = (j + 1).min(kept);
+        values[j * kept..j * kept + upper].copy_from_slice(&a[j * rows..j * rows + upper]);
+    }
+    Triangle {
+        rows: kept,
+        columns,
+        values,
+    }
+}
+
+/// R of a triangle whose columns are taken in the order of what is left of them, the longest first; and that
+/// order (P. Businger, G. H. Golub, Linear least squares solutions by Householder transformations,
+/// Numerische Mathematik 7, 1965).
+pub(crate) fn pivoted(triangle: &Triangle) -> (Triangle, Vec<usize>) {
+    let (rows, columns) = (triangle.rows, triangle.columns);
+    let mut a: Vec<Vec<f64>> = (0..columns).map(|j| triangle.column(j).to_vec()).collect();
+    let mut order: Vec<usize> = (0..columns).collect();
+    for k in 0..rows.min(columns) {
+        // What is left is summed anew each time: downdated norms go wrong just where rank is decided.
+        let left = |column: &Vec<f64>| dot(&column[k..], &column[k..]);
+        let longest = (k..columns)
+            .map(|j| (j, left(&a[j])))
+            .reduce(|best, next| if next.1 > best.1 { next } else { best });
+        if let Some((j, _)) = longest {
+            a.swap(k, j);
+            order.swap(k, j);
+        }
+        let (own, right) = a.split_at_mut(k + 1);
+        let own = &mut own[k];
+        let tau = reflect(&mut own[k..]);
+        for other in right {
+            apply(tau, &own[k + 1..], &mut other[k..]);
+        }
+        own[k + 1..].iter_mut().for_each(|v| *v = 0.0);
+    }
+    let values = a.concat();
+    let triangle = Triangle {
+        rows,
+        columns,
+        values,
+    };
+    (triangle, order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn gram(a: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+        let column = |j: usize| &a[j * rows..(j + 1) * rows];
+        (0..columns * columns)
+            .map(|at| dot(column(at / columns), column(at % columns)))
+            .collect()
+    }
+
+    fn near(a: &[f64], b: &[f64], scale: f64) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * scale)
+    }
+
+    proptest! {
+        #[test]
+        fn r_has_the_matrix_gram(rows in 1usize..90, columns in 1usize..75, seed in 0u64..1000) {
+            let a: Vec<f64> = (0..rows * columns)
+                .map(|i| ((i as f64 + 1.0) * 12.9898 + seed as f64).sin() * 3.0)
+                .collect();
+            let scale = 9.0 * rows as f64;
+            let r = triangular(a.clone(), rows, columns);
+            prop_assert!(near(&gram(&a, rows, columns), &gram(&r.values, r.rows, columns), scale));
+            for j in 0..columns {
+                for i in j + 1..r.rows {
+                    prop_assert_eq!(r.get(i, j), 0.0);
+                }
+            }
+            let (sorted, order) = pivoted(&r);
+            let moved: Vec<f64> = order.iter().flat_map(|&j| a[j * rows..(j + 1) * rows].to_vec()).collect();
+            prop_assert!(near(&gram(&moved, rows, columns), &gram(&sorted.values, r.rows, columns), scale));
+            // Folding rows in, a few at a time, changes nothing.
+            let half = rows / 2;
+            let part = |from: usize, to: usize| -> Vec<f64> {
+                (0..columns).flat_map(|j| a[j * rows + from..j * rows + to].to_vec()).collect()
+            };
+            let folded = Triangle::empty(columns).with(&part(0, half), half).with(&part(half, rows), rows - half);
+            prop_assert!(near(&gram(&a, rows, columns), &gram(&folded.values, folded.rows, columns), scale));
+        }
+    }
+}

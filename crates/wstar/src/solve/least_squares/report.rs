@@ -1,0 +1,150 @@
+//! What a least-squares fit says about its data: rank, condition, residuals.
+
+use serde::{Deserialize, Serialize};
+
+use super::householder::{Triangle, pivoted};
+use super::refine::{MOST_EXTENDED, equilibrate};
+use super::svd::decompose;
+use super::{Extended, System};
+use crate::error::Result;
+use crate::kernel::dense::dot;
+use crate::kernel::double_double::DoubleDouble;
+use crate::oracle::{Layout, Rows};
+
+/// More columns than this have their condition number estimated, not computed.
+const MOST_DECOMPOSED: usize = 1_000;
+/// Products that a Gram matrix in double-double may take (about a second).
+const MOST_EXTENDED_WORK: f64 = 2e8;
+
+/// Rank, condition and residuals of a least-squares fit. Weights count rows: 2 is the same row twice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeastSquaresReport {
+    /// How many columns (an intercept's ones included) are independent of each other.
+    pub rank: usize,
+    /// Parameters, the intercept included.
+    pub parameters: usize,
+    /// The largest singular value over the least of those that are not 0, with columns of equal length.
+    pub condition_number: f64,
+    /// The sum of all weights.
+    pub total_weight: f64,
+    /// Σ cᵢ (yᵢ − zᵢ)².
+    pub residual_sum_of_squares: f64,
+    /// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
+    pub total_sum_of_squares: f64,
+    /// The sum of all weights less the rank; 0 at least.
+    pub degrees_of_freedom: f64,
+    /// √(residual sum of squares / degrees of freedom), if there are any.
+    pub residual_deviation: Option<f64>,
+    /// 1 − residual over total sum of squares, if the target varies.
+    pub r_squared: Option<f64>,
+}
+
+/// A report, and the diagonal of (X̃ᵀCX̃)⁻¹ if that exists.
+pub(crate) struct Solved {
+    pub(crate) report: LeastSquaresReport,
+    pub(crate) inverse_diagonal: Option<Vec<f64>>,
+}
+
+impl LeastSquaresReport {
+    /// Of a fit to these rows. Their weights are to be the plain ones of the sample, without C.
+    pub fn new(rows: &Rows<'_>, layout: Layout, parameters: &[f64]) -> Result<Self> {
+        Ok(Solved::new(rows, layout, parameters)?.report)
+    }
+}
+
+impl Solved {
+    pub(crate) fn new(rows: &Rows<'_>, layout: Layout, parameters: &[f64]) -> Result<Self> {
+        let system = System::unpenalized(rows, layout);
+        let mut scale = system.scale.clone();
+        let mut triangle = system.triangle();
+        equilibrate(&mut triangle, &mut scale);
+        let (rank, condition_number) = rank(&triangle, system.threshold())?;
+        let (residual_sum_of_squares, total_sum_of_squares) = sums_of_squares(&system, parameters);
+        let total_weight = rows.total_weight();
+        let degrees_of_freedom = (total_weight - rank as f64).max(0.0);
+        let report = LeastSquaresReport {
+            rank,
+            parameters: system.width(),
+            condition_number,
+            total_weight,
+            residual_sum_of_squares,
+            total_sum_of_squares,
+            degrees_of_freedom,
+            residual_deviation: (degrees_of_freedom > 0.0)
+                .then(|| (residual_sum_of_squares / degrees_of_freedom).sqrt()),
+            r_squared: (total_sum_of_squares > 0.0)
+                .then(|| 1.0 - residual_sum_of_squares / total_sum_of_squares),
+        };
+        let inverse_diagonal = (rank == system.width()).then(|| inverse_diagonal(&system, &triangle, &scale));
+        Ok(Solved {
+            report,
+            inverse_diagonal,
+        })
+    }
+}
+
+/// The rank of a triangle with columns of equal length, and its condition number.
+fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
+    if triangle.columns <= MOST_DECOMPOSED {
+        let (values, _) = decompose(triangle, false)?;
+        let largest = values.first().copied().unwrap_or(0.0);
+        let rank = values.iter().take_while(|&&s| s > threshold * largest).count();
+        let least = rank.checked_sub(1).map_or(1.0, |last| values[last]);
+        return Ok((rank, if rank == 0 { 1.0 } else { largest / least }));
+    }
+    let inverse = triangle.inverse_norm();
+    let norm = dot(&triangle.values, &triangle.values).sqrt();
+    if 0.01 / inverse > threshold {
+        return Ok((triangle.columns, norm * inverse));
+    }
+    let (triangle, _) = pivoted(triangle);
+    let diagonal: Vec<f64> = (0..triangle.rows).map(|k| triangle.get(k, k).abs()).collect();
+    let largest = diagonal.first().copied().unwrap_or(0.0);
+    let rank = diagonal.iter().take_while(|&&d| d > threshold * largest).count();
+    let least = rank.checked_sub(1).map_or(1.0, |last| diagonal[last]);
+    Ok((rank, if rank == 0 { 1.0 } else { largest / least }))
+}
+
+fn sums_of_squares(system: &System<'_>, parameters: &[f64]) -> (f64, f64) {
+    let at: Vec<DoubleDouble> = parameters.iter().copied().map(DoubleDouble::from).collect();
+    // With no penalty the objective is half of Σ cᵢ (yᵢ − zᵢ)².
+    let residual = 2.0 * system.descent(&at).1;
+    let mut mean = DoubleDouble::ZERO;
+    let everything = 0..system.rows.len();
+    if system.layout.intercept {
+        let mut total = DoubleDouble::ZERO;
+        system.each(everything.clone(), |i, weight| {
+            total += DoubleDouble::from(weight);
+            mean += DoubleDouble::product(weight, system.rows.targets[i]);
+        });
+        if total.value() > 0.0 {
+            mean = mean / total;
+        }
+    }
+    let mut sum = DoubleDouble::ZERO;
+    system.each(everything, |i, weight| {
+        let from_mean = DoubleDouble::from(system.rows.targets[i]) - mean;
+        sum += from_mean * from_mean * weight;
+    });
+    (residual, sum.value())
+}
+
+/// The diagonal of (X̃ᵀCX̃)⁻¹: to full accuracy where that is not too much work, else from R.
+fn inverse_diagonal(system: &System<'_>, triangle: &Triangle, scale: &[f64]) -> Vec<f64> {
+    let width = system.width();
+    let work = system.rows.len() as f64 * (width * width) as f64;
+    if width <= MOST_EXTENDED
+        && work <= MOST_EXTENDED_WORK
+        && let Some(extended) = Extended::new(system.gram(), width)
+    {
+        return extended.inverse_diagonal();
+    }
+    (0..width)
+        .map(|j| {
+            let mut unit = vec![0.0; width];
+            unit[j] = scale[j];
+            triangle.solve_transposed(width, &mut unit);
+            dot(&unit, &unit)
+        })
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! What BFGS and its limited-memory form share: the run itself, around a model of the inverse Hessian.
+
+use crate::error::Result;
+use crate::kernel::dense::dot;
+use crate::problem::Problem;
+use crate::solve::line_search::{Found, Line};
+use crate::solve::smooth::{self, Run};
+use crate::solve::{Control, Solution, SolverName, newton_cg};
+use crate::watch::Status;
+
+/// Steps without any progress before the run ends.
+const PATIENCE: u64 = 30;
+/// What may be left of the slope at the end of a line search, which costs next to nothing beside the rest.
+const ACCURACY: f64 = 0.1;
+
+/// A model of the inverse Hessian, learnt from steps.
+pub(super) trait Model {
+    /// Starts anew from the diagonal of the Hessian.
+    fn restart(&mut self, diagonal: Vec<f64>);
+    /// Takes a newer diagonal and keeps what was learnt, if that is possible.
+    fn refresh(&mut self, diagonal: Vec<f64>);
+    /// Whether anything was learnt since the start.
+    fn has_learnt(&self) -> bool;
+    /// The inverse Hessian times a vector.
+    fn times(&self, vector: &[f64]) -> Vec<f64>;
+    /// Learns from a step and the change of the gradient over it, whose product is positive.
+    fn learn(&mut self, step: Vec<f64>, change: Vec<f64>, product: f64);
+}
+
+/// Minimises from a start; the diagonal is asked for again at the step `refresh` and whenever their number
+/// has grown fourfold.
+pub(super) fn minimise(
+    model: &mut dyn Model,
+    problem: &mut Problem<'_>,
+    start: &[f64],
+    control: &mut Control<'_>,
+    solver: SolverName,
+    limit: u64,
+    mut refresh: u64,
+) -> Result<Solution> {
+    let mut run = Run::new(problem, control, solver, limit, PATIENCE);
+    let mut at = start.to_vec();
+    let mut evaluated = problem.gradient(&at)?;
+    let mut gradient = problem.full_gradient(&at, &evaluated);
+    model.restart(smooth::diagonal(problem, &at)?);
+    loop {
+        let cheap = 0.5 * dot(&gradient, &model.times(&gradient));
+        let target = run.target(evaluated.objective);
+        let gap = newton_cg::gap(problem, &at, &evaluated, &gradient, cheap, target)?;
+        if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
+            return Ok(run.end(status, at));
+        }
+        if run.steps() >= refresh {
+            model.refresh(smooth::diagonal(problem, &at)?);
+            refresh *= 4;
+        }
+        let mut stepped = step(model, problem, &at, evaluated.objective, &gradient)?;
+        if stepped.is_none() && model.has_learnt() {
+            // The model has gone wrong: once more without it.
+            model.restart(smooth::diagonal(problem, &at)?);
+            stepped = step(model, problem, &at, evaluated.objective, &gradient)?;
+        }
+        let Some((mut along, found)) = stepped else {
+            return Ok(run.end(Status::IterationLimit, at));
+        };
+        smooth::advance(&mut at, found.step, &along);
+        evaluated = problem.gradient(&at)?;
+        let next = problem.full_gradient(&at, &evaluated);
+        along.iter_mut().for_each(|d| *d *= found.step);
+        let change: Vec<f64> = next.iter().zip(&gradient).map(|(new, old)| new - old).collect();
+        let product = dot(&along, &change);
+        // A model stays positive definite only with steps along which the slope has risen.
+        if product > 1e-14 * (dot(&along, &along) * dot(&change, &change)).sqrt() {
+            model.learn(along, change, product);
+        }
+        gradient = next;
+    }
+}
+
+/// The model's direction, and how far to go along it.
+fn step(
+    model: &dyn Model,
+    problem: &mut Problem<'_>,
+    at: &[f64],
+    objective: f64,
+    gradient: &[f64],
+) -> Result<Option<(Vec<f64>, Found)>> {
+    let mut along = model.times(gradient);
+    along.iter_mut().for_each(|d| *d = -*d);
+    let line = Line::new(problem, at, &along);
+    let found = line.search(problem, objective, gradient, 1.0, ACCURACY)?;
+    Ok(found.map(|found| (along, found)))
+}

@@ -1,0 +1,652 @@
+//! Coordinate descent and orthant-wise Newton on problems with an ℓ1 penalty: all ways through them meet the
+//! same optimum, which the conditions of optimality, closed forms and clarabel know too.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use clarabel::algebra::CscMatrix;
+use clarabel::solver::{
+    DefaultSettings, DefaultSolver, ExponentialConeT, IPSolver, NonnegativeConeT, SolverStatus,
+    SupportedConeT, ZeroConeT,
+};
+use common::real_data;
+use proptest::prelude::*;
+use wstar::data::{Csr, Dense, Design, Raw};
+use wstar::io::{ReadOptions, Source, read};
+use wstar::loss::LossName;
+use wstar::oracle::{Layout, Local, Oracle, Partitioned, Rows, Streamed, Weights};
+use wstar::penalty::Penalty;
+use wstar::problem::{Intercept, Problem};
+use wstar::solve::{Control, CoordinateDescent, OrthantNewton, Solution, Solver, SolverName};
+use wstar::watch::{Budget, Status, Unwatched};
+
+const SETS: CoordinateDescent = CoordinateDescent {
+    most_for_gram: 0,
+    largest_set_gram: 800,
+};
+const COLUMNS: CoordinateDescent = CoordinateDescent {
+    most_for_gram: 0,
+    largest_set_gram: 0,
+};
+const PRODUCTS: OrthantNewton = OrthantNewton {
+    most_for_hessian: 0,
+    most_products: 100,
+};
+
+/// Rows, targets and weights that are easy to make and to take apart.
+#[derive(Debug, Clone)]
+struct Case {
+    x: Vec<Vec<f64>>,
+    y: Vec<f64>,
+    c: Vec<f64>,
+}
+
+impl Case {
+    /// In one of the four storages.
+    fn design(&self, storage: usize) -> Design {
+        let (rows, features) = (self.x.len(), self.x[0].len());
+        let values = self.x.concat();
+        let (mut starts, mut indices, mut stored) = (vec![0], Vec::new(), Vec::new());
+        for row in &self.x {
+            for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                indices.push(j as u32);
+                stored.push(v);
+            }
+            starts.push(stored.len());
+        }
+        let narrow = |values: &[f64]| values.iter().map(|&v| v as f32).collect();
+        match storage {
+            0 => Design::Dense64(Dense::new(values, rows, features).unwrap()),
+            1 => Design::Dense32(Dense::new(narrow(&values), rows, features).unwrap()),
+            2 => Design::Sparse64(Csr::new(starts, indices, stored, features).unwrap()),
+            _ => Design::Sparse32(Csr::new(starts, indices, narrow(&stored), features).unwrap()),
+        }
+    }
+
+    fn rows<'a>(&'a self, design: &'a Design) -> Rows<'a> {
+        Rows {
+            design,
+            targets: Cow::Borrowed(&self.y),
+            weights: Weights::Each(Cow::Borrowed(&self.c)),
+        }
+    }
+
+    fn layout(&self, loss: LossName, intercept: Intercept) -> Layout {
+        let classes = self.y.iter().fold(0.0f64, |most, &y| most.max(y)) as usize + 1;
+        Layout {
+            outputs: if loss == LossName::Softmax { classes } else { 1 },
+            features: self.x[0].len(),
+            intercept: intercept != Intercept::Absent,
+        }
+    }
+
+    /// The objective and how far each parameter is from being optimal, written out plainly.
+    fn judge(&self, loss: LossName, penalty: Penalty, intercept: Intercept, at: &[f64]) -> (f64, f64) {
+        let layout = self.layout(loss, intercept);
+        let width = layout.width();
+        let mut objective = 0.0;
+        let mut gradient = vec![0.0; at.len()];
+        let mut sizes = vec![0.0; at.len()];
+        for ((x, &y), &c) in self.x.iter().zip(&self.y).zip(&self.c) {
+            let mut lifted = x.clone();
+            if layout.intercept {
+                lifted.push(1.0);
+            }
+            let z: Vec<f64> = at
+                .chunks(width)
+                .map(|own| own.iter().zip(&lifted).map(|(w, x)| w * x).sum())
+                .collect();
+            let slopes: Vec<f64> = match loss {
+                LossName::Squared => {
+                    objective += 0.5 * c * (z[0] - y).powi(2);
+                    vec![z[0] - y]
+                }
+                LossName::Logistic => {
+                    objective += c * ((-(y * z[0]).abs()).exp().ln_1p() + (-y * z[0]).max(0.0));
+                    vec![-y / (1.0 + (y * z[0]).exp())]
+                }
+                LossName::SquaredHinge => {
+                    let slack = (1.0 - y * z[0]).max(0.0);
+                    objective += c * slack * slack;
+                    vec![-2.0 * y * slack]
+                }
+                _ => {
+                    let total: f64 = z.iter().map(|z| z.exp()).sum();
+                    objective += c * (total.ln() - z[y as usize]);
+                    (0..z.len())
+                        .map(|k| z[k].exp() / total - f64::from(u8::from(k == y as usize)))
+                        .collect()
+                }
+            };
+            for (k, slope) in slopes.iter().enumerate() {
+                for (j, x) in lifted.iter().enumerate() {
+                    gradient[k * width + j] += c * slope * x;
+                    sizes[k * width + j] += (c * slope * x).abs();
+                }
+            }
+        }
+        let mut worst = 0.0f64;
+        for (j, &w) in at.iter().enumerate() {
+            let free = layout.is_intercept(j) && intercept == Intercept::Free;
+            let (l1, l2) = if free {
+                (0.0, 0.0)
+            } else {
+                (penalty.l1, penalty.l2)
+            };
+            objective += l1 * w.abs() + 0.5 * l2 * w * w;
+            let g = gradient[j] + l2 * w;
+            let distance = if w == 0.0 {
+                (g.abs() - l1).max(0.0)
+            } else {
+                (g + l1 * w.signum()).abs()
+            };
+            worst = worst.max(distance / (1.0 + sizes[j]));
+        }
+        (objective, worst)
+    }
+}
+
+fn problem<'a>(
+    case: &'a Case,
+    design: &'a Design,
+    loss: LossName,
+    penalty: Penalty,
+    intercept: Intercept,
+) -> Problem<'a> {
+    Problem {
+        loss,
+        penalty,
+        intercept,
+        oracle: Box::new(Local::new(case.rows(design), loss, case.layout(loss, intercept))),
+        rows: Some(case.rows(design)),
+    }
+}
+
+fn run(solver: &dyn Solver, problem: &mut Problem<'_>, tol: f64) -> Solution {
+    let start = vec![0.0; problem.layout().len()];
+    let mut unwatched = Unwatched;
+    let mut control = Control::new(tol, Budget::default(), &mut unwatched);
+    control.max_iterations = 500;
+    solver.solve(problem, &start, &mut control).unwrap()
+}
+
+/// Every way through the two solvers.
+fn ways(loss: LossName) -> Vec<(&'static str, Box<dyn Solver>)> {
+    let mut ways: Vec<(&'static str, Box<dyn Solver>)> = vec![
+        (
+            "sweeps on the Gram matrix",
+            Box::new(CoordinateDescent::default()),
+        ),
+        ("orthants with the Hessian", Box::new(OrthantNewton::default())),
+        ("orthants by products", Box::new(PRODUCTS)),
+    ];
+    if loss != LossName::Softmax {
+        ways.push(("working sets", Box::new(SETS)));
+        ways.push(("sweeps on columns", Box::new(COLUMNS)));
+    }
+    ways
+}
+
+fn losses() -> impl Strategy<Value = LossName> {
+    prop::sample::select(vec![
+        LossName::Squared,
+        LossName::Logistic,
+        LossName::SquaredHinge,
+    ])
+}
+
+fn penalties() -> impl Strategy<Value = Penalty> {
+    prop_oneof![
+        (0.05..3.0f64).prop_map(|l1| Penalty { l1, l2: 0.0 }),
+        (0.05..3.0f64, 0.1..1.0f64).prop_map(|(l1, l2)| Penalty { l1, l2 }),
+    ]
+}
+
+fn intercepts() -> impl Strategy<Value = Intercept> {
+    prop::sample::select(vec![Intercept::Free, Intercept::Penalized, Intercept::Absent])
+}
+
+/// Values that are exact in `f32`, so that all storages hold the same; two classes; some weights of 0.
+fn cases() -> impl Strategy<Value = Case> {
+    (4..30usize, 1..14usize).prop_flat_map(|(rows, features)| {
+        let value = prop_oneof![2 => Just(0i32), 3 => -24..=24i32];
+        (
+            prop::collection::vec(prop::collection::vec(value, features), rows),
+            prop::collection::vec(any::<bool>(), rows),
+            prop::collection::vec(prop_oneof![1 => Just(0.0), 5 => 0.1..4.0f64], rows),
+        )
+            .prop_map(|(x, signs, mut c)| {
+                let x = x
+                    .into_iter()
+                    .map(|row| row.into_iter().map(|v| f64::from(v) / 8.0).collect())
+                    .collect();
+                let mut y: Vec<f64> = signs.into_iter().map(|s| if s { 1.0 } else { -1.0 }).collect();
+                (y[0], y[1]) = (1.0, -1.0);
+                (c[0], c[1]) = (1.0, 0.5);
+                Case { x, y, c }
+            })
+    })
+}
+
+fn close(a: f64, b: f64, tol: f64) -> bool {
+    (a - b).abs() <= tol * a.abs().max(b.abs()).max(1.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_ways_meet_where_the_conditions_of_optimality_hold(
+        case in cases(), loss in losses(), penalty in penalties(), intercept in intercepts(), storage in 0..4usize,
+    ) {
+        let design = case.design(storage);
+        let mut optimum = f64::NAN;
+        for (way, solver) in ways(loss) {
+            let solution = run(solver.as_ref(), &mut problem(&case, &design, loss, penalty, intercept), 1e-9);
+            prop_assert_eq!(solution.status, Status::Converged, "{}", way);
+            let (objective, distance) = case.judge(loss, penalty, intercept, &solution.parameters);
+            prop_assert!(distance < 1e-4, "{way}: {distance} from optimal");
+            if optimum.is_nan() {
+                optimum = objective;
+            }
+            prop_assert!(close(objective, optimum, 1e-8), "{way}: {objective}, not {optimum}");
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_is_the_row_twice_and_of_zero_its_absence(
+        case in cases(), loss in losses(), penalty in penalties(), intercept in intercepts(),
+    ) {
+        let mut weighted = case.clone();
+        let mut repeated = Case { x: vec![], y: vec![], c: vec![] };
+        for (i, c) in weighted.c.iter_mut().enumerate() {
+            *c = if i < 2 { 1.0 } else { (i % 3) as f64 };
+            for _ in 0..*c as usize {
+                repeated.x.push(case.x[i].clone());
+                repeated.y.push(case.y[i]);
+                repeated.c.push(1.0);
+            }
+        }
+        for (way, solver) in ways(loss) {
+            let objectives = [&weighted, &repeated].map(|case| {
+                let design = case.design(2);
+                let solution = run(solver.as_ref(), &mut problem(case, &design, loss, penalty, intercept), 1e-9);
+                repeated.judge(loss, penalty, intercept, &solution.parameters).0
+            });
+            prop_assert!(close(objectives[0], objectives[1], 3e-9), "{way}: {objectives:?}");
+        }
+    }
+
+    #[test]
+    fn beyond_the_largest_useful_penalty_every_weight_is_exactly_zero(
+        case in cases(), loss in prop::sample::select(vec![LossName::Squared, LossName::Logistic]),
+        free in any::<bool>(), storage in 0..4usize,
+    ) {
+        let total: f64 = case.c.iter().sum();
+        let mean = case.c.iter().zip(&case.y).map(|(c, y)| c * y).sum::<f64>() / total;
+        // The best intercept alone, and the slopes there.
+        let slope = |y: f64| match (loss, free) {
+            (LossName::Squared, true) => mean - y,
+            (LossName::Squared, false) => -y,
+            (_, true) => 0.5 * (1.0 + mean) - 0.5 * (1.0 + y),
+            (_, false) => -0.5 * y,
+        };
+        let largest = (0..case.x[0].len())
+            .map(|j| (0..case.x.len()).map(|i| case.c[i] * slope(case.y[i]) * case.x[i][j]).sum::<f64>().abs())
+            .fold(0.0, f64::max);
+        let penalty = Penalty { l1: 1.0001 * largest + 1e-6, l2: 0.0 };
+        let intercept = if free { Intercept::Free } else { Intercept::Absent };
+        let design = case.design(storage);
+        for (way, solver) in ways(loss) {
+            let solution = run(solver.as_ref(), &mut problem(&case, &design, loss, penalty, intercept), 1e-9);
+            prop_assert_eq!(solution.status, Status::Converged, "{}", way);
+            prop_assert!(solution.parameters[..case.x[0].len()].iter().all(|&w| w == 0.0), "{way}");
+        }
+    }
+
+    #[test]
+    fn bad_columns_are_no_excuse(
+        case in cases(), loss in losses(), penalty in penalties(), intercept in intercepts(), exponents in prop::collection::vec(-6..=6i32, 14),
+    ) {
+        let mut bad = case.clone();
+        for row in &mut bad.x {
+            let mut wide: Vec<f64> = row.iter().zip(&exponents).map(|(v, &e)| v * 10f64.powi(e)).collect();
+            // Duplicates, one of them of the other sign, a constant, an empty one, and more columns than rows.
+            let first = row[0];
+            wide.extend([first, first, -first, 1.0, 0.0]);
+            wide.extend((0..30).map(|k| first * (k % 5) as f64 + row[row.len() - 1]));
+            *row = wide;
+        }
+        for storage in [0, 2] {
+            let design = bad.design(storage);
+            let mut optimum = f64::NAN;
+            for (way, solver) in ways(loss) {
+                let solution = run(solver.as_ref(), &mut problem(&bad, &design, loss, penalty, intercept), 1e-6);
+                prop_assert_eq!(solution.status, Status::Converged, "{}", way);
+                let (objective, _) = bad.judge(loss, penalty, intercept, &solution.parameters);
+                if optimum.is_nan() {
+                    optimum = objective;
+                }
+                prop_assert!(close(objective, optimum, 2e-6), "{way}: {objective}, not {optimum}");
+            }
+        }
+    }
+
+    #[test]
+    fn clarabel_agrees(case in cases(), logistic in any::<bool>(), penalty in penalties(), free in any::<bool>()) {
+        let (loss, intercept) = (
+            if logistic { LossName::Logistic } else { LossName::Squared },
+            if free { Intercept::Free } else { Intercept::Absent },
+        );
+        let Some(known) = by_cones(&case, logistic, penalty, free) else { return Ok(()) };
+        let design = case.design(0);
+        for (way, solver) in ways(loss) {
+            let solution = run(solver.as_ref(), &mut problem(&case, &design, loss, penalty, intercept), 1e-9);
+            let (objective, _) = case.judge(loss, penalty, intercept, &solution.parameters);
+            prop_assert!(close(objective, known, 1e-6), "{way}: {objective}, not {known}");
+        }
+    }
+
+    #[test]
+    fn softmax_meets_the_conditions_of_optimality(
+        case in cases(), penalty in penalties(), intercept in intercepts(), classes in prop::collection::vec(0..3u8, 30),
+    ) {
+        let mut case = case;
+        for (i, y) in case.y.iter_mut().enumerate() {
+            *y = if i < 3 { i as f64 } else { f64::from(classes[i]) };
+        }
+        case.c[..3].fill(1.0);
+        let design = case.design(0);
+        let mut optimum = f64::NAN;
+        for (way, solver) in ways(LossName::Softmax) {
+            let loss = LossName::Softmax;
+            let solution = run(solver.as_ref(), &mut problem(&case, &design, loss, penalty, intercept), 1e-8);
+            prop_assert_eq!(solution.status, Status::Converged, "{}", way);
+            let (objective, distance) = case.judge(loss, penalty, intercept, &solution.parameters);
+            prop_assert!(distance < 1e-3, "{way}: {distance} from optimal");
+            if optimum.is_nan() {
+                optimum = objective;
+            }
+            prop_assert!(close(objective, optimum, 1e-7), "{way}: {objective}, not {optimum}");
+        }
+    }
+}
+
+/// The optimum by clarabel: least squares as a quadratic programme, logistic with exponential cones.
+fn by_cones(case: &Case, logistic: bool, penalty: Penalty, free: bool) -> Option<f64> {
+    let (n, d) = (case.x.len(), case.x[0].len());
+    // Variables: w, b, u ≥ |w|, then for least squares the residuals, for logistic t and two parts of 1.
+    let (b, u, t) = (d, d + 1, 2 * d + 1);
+    let variables = t + if logistic { 3 * n } else { n };
+    let mut quadratic = vec![vec![0.0; variables]; variables];
+    let mut linear = vec![0.0; variables];
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    let mut right: Vec<f64> = Vec::new();
+    let mut cones: Vec<SupportedConeT<f64>> = Vec::new();
+    // Rows of A·v + s = right, s in its cone: each call is s = constant + Σ coefficient·v.
+    let mut row = |constant: f64, terms: &[(usize, f64)]| {
+        let mut row = vec![0.0; variables];
+        terms.iter().for_each(|&(at, value)| row[at] -= value);
+        rows.push(row);
+        right.push(constant);
+    };
+    let scores = |i: usize, factor: f64| -> Vec<(usize, f64)> {
+        let own = case.x[i].iter().enumerate().map(|(j, x)| (j, factor * x));
+        own.chain([(b, factor)]).collect()
+    };
+    for j in 0..d {
+        quadratic[j][j] = penalty.l2;
+        linear[u + j] = penalty.l1;
+    }
+    if !free {
+        row(0.0, &[(b, 1.0)]);
+        cones.push(ZeroConeT(1));
+    }
+    for j in 0..d {
+        row(0.0, &[(u + j, 1.0), (j, 1.0)]);
+        row(0.0, &[(u + j, 1.0), (j, -1.0)]);
+    }
+    cones.push(NonnegativeConeT(2 * d));
+    for i in 0..n {
+        if !logistic {
+            quadratic[t + i][t + i] = case.c[i];
+            let mut terms = scores(i, 1.0);
+            terms.push((t + i, 1.0));
+            row(-case.y[i], &terms);
+            cones.push(ZeroConeT(1));
+            continue;
+        }
+        linear[t + i] = case.c[i];
+        let (p, q) = (t + n + i, t + 2 * n + i);
+        row(1.0, &[(p, -1.0), (q, -1.0)]);
+        cones.push(NonnegativeConeT(1));
+        let mut terms = scores(i, -case.y[i]);
+        terms.push((t + i, -1.0));
+        row(0.0, &terms);
+        row(1.0, &[]);
+        row(0.0, &[(p, 1.0)]);
+        row(0.0, &[(t + i, -1.0)]);
+        row(1.0, &[]);
+        row(0.0, &[(q, 1.0)]);
+        cones.extend([ExponentialConeT(), ExponentialConeT()]);
+    }
+    let settings = DefaultSettings {
+        verbose: false,
+        tol_gap_abs: 1e-9,
+        tol_gap_rel: 1e-9,
+        ..DefaultSettings::default()
+    };
+    let (quadratic, rows) = (CscMatrix::from(&quadratic), CscMatrix::from(&rows));
+    let mut solver = DefaultSolver::new(&quadratic, &linear, &rows, &right, &cones, settings).unwrap();
+    solver.solve();
+    (solver.solution.status == SolverStatus::Solved).then_some(solver.solution.obj_val)
+}
+
+#[test]
+fn an_orthonormal_lasso_is_soft_thresholding() {
+    // Columns of a Hadamard matrix: XᵀX = 8·I.
+    let x: Vec<Vec<f64>> = (0..8u32)
+        .map(|i| {
+            (0..8u32)
+                .map(|j| if (i & j).count_ones() % 2 == 0 { 1.0 } else { -1.0 })
+                .collect()
+        })
+        .collect();
+    let y = vec![3.0, -1.0, 0.5, 2.0, -4.0, 0.25, 1.0, -0.5];
+    let (l1, l2, c) = (2.0, 0.5, 0.75);
+    let expected: Vec<f64> = (0..8)
+        .map(|j| {
+            let pull: f64 = (0..8).map(|i| c * x[i][j] * y[i]).sum();
+            pull.signum() * (pull.abs() - l1).max(0.0) / (8.0 * c + l2)
+        })
+        .collect();
+    let case = Case { x, y, c: vec![c; 8] };
+    let design = case.design(0);
+    for (way, solver) in ways(LossName::Squared) {
+        let mut problem = problem(
+            &case,
+            &design,
+            LossName::Squared,
+            Penalty { l1, l2 },
+            Intercept::Absent,
+        );
+        let solution = run(solver.as_ref(), &mut problem, 1e-12);
+        for (found, expected) in solution.parameters.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-9, "{way}: {found}, not {expected}");
+            assert_eq!(*found == 0.0, *expected == 0.0, "{way}");
+        }
+    }
+}
+
+#[test]
+fn parts_and_streams_reach_the_same_optimum() {
+    let x: Vec<Vec<f64>> = (0..60)
+        .map(|i| {
+            (0..6)
+                .map(|j| f64::from((i * 7 + j * 13 + i * j) % 11) - 5.0)
+                .collect()
+        })
+        .collect();
+    let y: Vec<f64> = (0..60)
+        .map(|i| if (i * i) % 7 < 3 { 1.0 } else { -1.0 })
+        .collect();
+    let case = Case {
+        x,
+        y,
+        c: vec![0.3; 60],
+    };
+    let design = case.design(3);
+    let (loss, intercept) = (LossName::Logistic, Intercept::Free);
+    let layout = case.layout(loss, intercept);
+    let whole = run(
+        &CoordinateDescent::default(),
+        &mut problem(&case, &design, loss, Penalty::L1, intercept),
+        1e-10,
+    );
+    let (known, _) = case.judge(loss, Penalty::L1, intercept, &whole.parameters);
+    let parts: Vec<Case> = [0..7, 7..40, 40..60]
+        .map(|span| Case {
+            x: case.x[span.clone()].to_vec(),
+            y: case.y[span.clone()].to_vec(),
+            c: case.c[span].to_vec(),
+        })
+        .to_vec();
+    let designs: Vec<Design> = parts.iter().map(|part| part.design(1)).collect();
+    for (way, solver) in ways(LossName::Softmax) {
+        let oracle =
+            |k: usize| -> Box<dyn Oracle> { Box::new(Local::new(parts[k].rows(&designs[k]), loss, layout)) };
+        let mut rows = case.rows(&design);
+        let streamed: Box<dyn Oracle> = Box::new(Streamed::new(&mut rows, loss, layout).unwrap());
+        let partitioned = Box::new(Partitioned::new(oracle(0), vec![oracle(1), oracle(2)]));
+        for oracle in [streamed, partitioned] {
+            let mut problem = Problem {
+                loss,
+                penalty: Penalty::L1,
+                intercept,
+                oracle,
+                rows: None,
+            };
+            let solution = run(solver.as_ref(), &mut problem, 1e-10);
+            assert_eq!(solution.status, Status::Converged, "{way}");
+            let (objective, _) = case.judge(loss, Penalty::L1, intercept, &solution.parameters);
+            assert!(close(objective, known, 1e-9), "{way}: {objective}, not {known}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let case = Case {
+        x: vec![vec![1.0, 2.0], vec![0.0, 1.0]],
+        y: vec![1.0, -1.0],
+        c: vec![1.0, 1.0],
+    };
+    let design = case.design(0);
+    let solvers: [&dyn Solver; 2] = [&CoordinateDescent::default(), &OrthantNewton::default()];
+    for solver in solvers {
+        for (loss, penalty) in [
+            (LossName::Hinge, Penalty::L1),
+            (LossName::SigmoidMse, Penalty::L1),
+            (LossName::Logistic, Penalty::NONE),
+        ] {
+            let problem = problem(&case, &design, loss, penalty, Intercept::Free);
+            let error = solver.check(&problem).unwrap_err().to_string();
+            assert!(error.contains(solver.name().name()), "{error}");
+        }
+    }
+    let mut rowless = problem(&case, &design, LossName::Logistic, Penalty::L1, Intercept::Free);
+    rowless.rows = None;
+    let error = COLUMNS.check(&rowless).unwrap_err().to_string();
+    assert!(error.contains("needs all rows"), "{error}");
+    assert_eq!(SolverName::OrthantNewton.name(), "orthant-newton");
+}
+
+/// A published set, one class against the rest.
+fn labelled(path: PathBuf, positive: f64) -> (Design, Vec<f64>) {
+    let Raw::Matrix(matrix) = read(&Source::Path(path), &ReadOptions::default()).unwrap() else {
+        panic!("a matrix was expected");
+    };
+    let labels = matrix.labels.unwrap();
+    let signs = labels
+        .iter()
+        .map(|&label| if label == positive { 1.0 } else { -1.0 });
+    (matrix.design, signs.collect())
+}
+
+/// The optimum of ℓ1 logistic at C = 1 without intercept, which must be certified to 1e-6.
+fn l1_logistic(solver: &dyn Solver, design: &Design, targets: &[f64], most: u64) -> f64 {
+    let (loss, layout) = (
+        LossName::Logistic,
+        Layout {
+            outputs: 1,
+            features: design.features(),
+            intercept: false,
+        },
+    );
+    let rows = || Rows {
+        design,
+        targets: Cow::Borrowed(targets),
+        weights: Weights::Same(1.0),
+    };
+    let mut problem = Problem {
+        loss,
+        penalty: Penalty::L1,
+        intercept: Intercept::Absent,
+        oracle: Box::new(Local::new(rows(), loss, layout)),
+        rows: Some(rows()),
+    };
+    let solution = run(solver, &mut problem, 1e-6);
+    let passes = problem.oracle.passes();
+    assert_eq!(solution.status, Status::Converged);
+    assert!(passes <= most, "{passes} passes");
+    let there = problem.gradient(&solution.parameters).unwrap();
+    let gap = problem.gap(&solution.parameters, &there);
+    assert!(gap <= 1e-6 * there.objective, "a gap of {gap}");
+    println!(
+        "{}: {:.8}, relative gap {:.1e}, {} iterations, {passes} passes",
+        solver.name().name(),
+        there.objective,
+        gap / there.objective,
+        solution.iterations
+    );
+    there.objective
+}
+
+#[test]
+fn a9a_with_l1_logistic() {
+    let Some(path) = real_data("a9a/a9a") else { return };
+    let (design, targets) = labelled(path, 1.0);
+    for (solver, most) in [
+        (&CoordinateDescent::default() as &dyn Solver, 12),
+        (&SETS, 12),
+        (&OrthantNewton::default(), 12),
+    ] {
+        let objective = l1_logistic(solver, &design, &targets, most);
+        assert!(objective <= 10558.72337370 * (1.0 + 1e-6), "{objective}");
+    }
+}
+
+#[test]
+fn newsgroups_with_l1_logistic() {
+    let Some(path) = real_data("20news/20news_tfidf.train.svm.gz") else {
+        return;
+    };
+    let (design, targets) = labelled(path, 1.0);
+    // Both solvers found it, independently of each other.
+    let objective = l1_logistic(&CoordinateDescent::default(), &design, &targets, 12);
+    assert!(close(objective, 1368.394904, 1e-6), "{objective}");
+}
+
+#[test]
+fn covtype_with_l1_logistic() {
+    let Some(path) = real_data("covtype/covtype.binary.scale.svm.gz") else {
+        return;
+    };
+    let (design, targets) = labelled(path, 1.0);
+    let objective = l1_logistic(&CoordinateDescent::default(), &design, &targets, 16);
+    assert!(close(objective, 298442.831998, 1e-6), "{objective}");
+}
