@@ -1,7 +1,10 @@
 //! The hot loops. The only room where `unsafe` and SIMD may live, each with its reason and a test
 //! against the plain version.
 
+pub mod census;
+pub mod decimal;
 pub mod dense;
 pub mod map;
+pub mod rounding;
 pub mod scan;
 pub mod sparse;
