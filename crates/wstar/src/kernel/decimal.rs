@@ -54,7 +54,7 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Marks, Rare};
-    use crate::kernel::rounding::{SHORT, decimal, short_decimal};
+    use crate::kernel::rounding::{SHORT, quick_decimal, short_decimal};
 
     const BYTES: usize = 32;
     const HALF: usize = BYTES / 2;
@@ -124,10 +124,13 @@ mod avx2 {
             for out in row {
                 left -= 1;
                 let ending = if left > 0 { marks.delimiter } else { b'\n' };
-                if at + WORD > scan.end {
+                if !scan.covers(at) {
                     scan.fill(text, at, marks.delimiter);
                 }
-                if let Some((value, length)) = scan.number(text, at, marks.point, ending) {
+                // SAFETY: the stretch is one of this text, and covers the place, as is asked first.
+                if scan.covers(at)
+                    && let Some((value, length)) = unsafe { scan.number(text, at, marks.point, ending) }
+                {
                     *out = value;
                     at += length + 1;
                     continue;
@@ -136,7 +139,7 @@ mod avx2 {
                     break 'rows;
                 };
                 *out = value;
-                at += length;
+                at = at.saturating_add(length);
                 if left == 0 && text.get(at) == Some(&b'\r') {
                     at += 1;
                 }
@@ -169,10 +172,14 @@ mod avx2 {
             }
         }
 
-        /// Looks at the stretch that starts with the byte at `start`.
+        /// Looks at the stretch that starts with the byte at `start`. It stays empty so near the ends of the text
+        /// that a window around one of its bytes would not be inside.
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn fill(&mut self, text: &[u8], start: usize, delimiter: u8) {
-            self.start = start;
+            (self.start, self.end) = (start, start);
+            if start < BEFORE {
+                return;
+            }
             let (chunks, _) = text.get(start..).unwrap_or_default().as_chunks::<BYTES>();
             let ends = self.ends.as_chunks_mut::<{ BYTES / 8 }>().0;
             let others = self.others.as_chunks_mut::<{ BYTES / 8 }>().0;
@@ -190,16 +197,32 @@ mod avx2 {
             self.end = start + BYTES * count;
         }
 
-        /// The decimal at `at`, with its length, if it is all of a cell that ends with `ending` within 32 bytes, has
-        /// no more than 19 digits after leading zeros, and does not stand too near the ends of the text.
+        /// Whether the bits of the byte at `at` and of those that follow are known, 57 of them at least.
+        #[inline]
+        fn covers(&self, at: usize) -> bool {
+            self.start <= at && at + WORD <= self.end
+        }
+
+        /// The decimal at `at`, with its length, if it is all of a cell that ends with `ending` within 32 bytes, and
+        /// has no more than 19 digits after leading zeros.
+        ///
+        /// # Safety
+        ///
+        /// The stretch is one of this text, and covers `at`.
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn number(&self, text: &[u8], at: usize, point: u8, ending: u8) -> Option<(f64, usize)> {
+        unsafe fn number(&self, text: &[u8], at: usize, point: u8, ending: u8) -> Option<(f64, usize)> {
+            debug_assert!(self.covers(at) && at >= BEFORE && at + WORD <= text.len());
             // All that is looked at: the number, what follows it, and what stands before it.
-            let window: &Window = text.get(at.checked_sub(BEFORE)?..)?.first_chunk()?;
+            // SAFETY: a stretch that is not empty starts at BEFORE or later, and `at` is not before its start;
+            // it ends with the text at the latest, and `at` is at least 64 bytes before its end.
+            let window: &Window = unsafe { &*text.as_ptr().add(at - BEFORE).cast() };
             let (byte, bit) = ((at - self.start) / 8, (at - self.start) % 8);
-            let ends = u64::from_le_bytes(*self.ends.get(byte..)?.first_chunk()?) >> bit;
-            let others = u64::from_le_bytes(*self.others.get(byte..)?.first_chunk()?) >> bit;
+            // SAFETY: `at` is at least 64 bytes before the end of the stretch, which has one bit for each.
+            let word =
+                |bits: &[u8; STRETCH / 8]| unsafe { bits.as_ptr().add(byte).cast::<u64>().read_unaligned() };
+            let ends = u64::from_le(word(&self.ends)) >> bit;
+            let others = u64::from_le(word(&self.others)) >> bit;
             let length = ends.trailing_zeros() as usize;
             if length >= BYTES {
                 return None;
@@ -209,21 +232,26 @@ mod avx2 {
             let points = others & ((1 << length) - 1) & !negative;
             let point_count = points.count_ones() as usize;
             let whole_end = (points | 1 << length).trailing_zeros() as usize;
-            let decimals = length - whole_end - point_count;
-            let count = length - point_count - negative as usize;
+            let count = length.wrapping_sub(point_count).wrapping_sub(negative as usize);
+            let decimals = length.wrapping_sub(whole_end).wrapping_sub(point_count);
             if point_count > usize::from(window[BEFORE + whole_end] == point)
                 || window[BEFORE + length] != ending
                 || count == 0
             {
                 return None;
             }
+            // SAFETY: the point is one of the fewer than 32 bytes, and if there is a sign it is another of them,
+            // so that neither count is negative, nor larger than 31.
+            unsafe { std::hint::assert_unchecked(decimals < BYTES && count < BYTES) };
             let size = if count <= SHORT {
+                // SAFETY: the decimals are among the digits, of which there are no more than these.
+                unsafe { std::hint::assert_unchecked(decimals <= SHORT) };
                 short_decimal(
                     short_digits(window, length, point_count, decimals, count),
                     decimals,
                 )
             } else {
-                decimal(
+                quick_decimal(
                     long_digits(window, length, point_count, decimals, count)?,
                     decimals,
                 )?

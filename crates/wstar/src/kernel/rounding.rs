@@ -62,6 +62,16 @@ const fn exponent(decimals: usize) -> i64 {
 /// `digits / 10^decimals`, correctly rounded, or `None` where that takes more than a product or a quotient.
 #[inline(always)]
 pub fn decimal(digits: u64, decimals: usize) -> Option<f64> {
+    match SHORT_RECIPROCALS.get(decimals) {
+        Some(_) => quick_decimal(digits, decimals).or_else(|| careful(digits, decimals)),
+        None => None,
+    }
+}
+
+/// The same for at most 31 decimals, or `None` where one short product does not decide: for whole numbers
+/// always, else in one of 256 cases.
+#[inline(always)]
+pub fn quick_decimal(digits: u64, decimals: usize) -> Option<f64> {
     let leading = digits.leading_zeros();
     let (reciprocal, exponent) = SHORT_RECIPROCALS[decimals % 32];
     let product = u128::from(digits.wrapping_shl(leading)) * u128::from(reciprocal);
@@ -69,8 +79,8 @@ pub fn decimal(digits: u64, decimals: usize) -> Option<f64> {
     // The product is too small by less than 2⁶⁴, a unit of its upper half, where 54 bits or 55 are the mantissa
     // and the bit that rounds. They are right unless all below are ones; and a tie, or what is just beside one,
     // only if all below are zeros.
-    if (high + 1) & 0x1FF <= 1 || decimals > MOST_DECIMALS {
-        return careful(digits, decimals);
+    if (high + 1) & 0x1FF <= 1 {
+        return None;
     }
     let carried = high >> 63;
     // The mantissa brings its highest bit with it, and rounding may bring one more: both go into the exponent.
@@ -140,6 +150,9 @@ mod tests {
         let same = |value: f64| assert_eq!(value.to_bits(), expected.to_bits(), "{digits}e-{decimals}");
         decimal(digits, decimals).into_iter().for_each(same);
         scaled(digits, decimals).into_iter().for_each(same);
+        if decimals < 32 {
+            quick_decimal(digits, decimals).into_iter().for_each(same);
+        }
         if digits < 10u64.pow(15) && decimals <= 15 {
             same(short_decimal(digits, decimals));
             assert!(decimal(digits, decimals).is_some());
