@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use wstar::Result;
-use wstar::data::{Cells, Design, Numbers, Raw};
+use wstar::data::{Cells, Design, Numbers, Preparation, Raw, prepare};
 use wstar::io::{Chunks, ReadOptions, Source, read};
 
 fn main() -> Result<()> {
@@ -26,10 +26,15 @@ fn main() -> Result<()> {
             Source::Embedded(_) => source.open()?.len() as f64 / 1e6,
             _ => f64::NAN,
         };
+        let size = size(&raw) as f64 / 1e6;
+        let start = Instant::now();
+        // A file need not have anything to learn from.
+        let prepared = prepare(raw, &Preparation::default());
+        let design = start.elapsed().as_secs_f64();
+        drop(prepared);
         println!(
-            "{text:.1} MB in {seconds:.3} s: {:.0} MB/s; result {:.0} MB, peak resident {} MB",
+            "{text:.1} MB in {seconds:.3} s: {:.0} MB/s; result {size:.0} MB; design in {design:.3} s more; peak resident {} MB",
             text / seconds,
-            size(&raw) as f64 / 1e6,
             peak()
         );
     }
@@ -69,6 +74,7 @@ fn size(raw: &Raw) -> usize {
             let cells = |cells: &Cells| match cells {
                 Cells::Numbers(Numbers::F32(values)) => 4 * values.len(),
                 Cells::Numbers(Numbers::F64(values)) => 8 * values.len(),
+                Cells::Numbers(Numbers::Block(column)) => 8 * column.len(),
                 Cells::Categories { codes, .. } => 4 * codes.len(),
                 Cells::Texts(texts) => texts.iter().map(|text| text.len() + 8).sum(),
             };

@@ -12,7 +12,7 @@ use crate::data::design::{Dense, exact_in_f32};
 use crate::data::missing::not_finite;
 use crate::data::target::{as_number, canonical, position_of};
 use crate::data::text::SparseRows;
-use crate::data::{Cells, Column, Design, Encoding, Numbers, RawColumn, Schema, Texts, Unseen};
+use crate::data::{BlockColumn, Cells, Column, Design, Encoding, Numbers, RawColumn, Schema, Texts, Unseen};
 use crate::error::{Error, Result, shown};
 use crate::kernel::scan::position;
 
@@ -68,7 +68,7 @@ pub(super) fn encode(
         check_finite(&blocks, schema)?;
         sparse(blocks, rows, schema.features)
     } else {
-        dense(&blocks, rows, schema)
+        dense(blocks, rows, schema)
     }
 }
 
@@ -243,6 +243,11 @@ fn filled(numbers: Numbers, fill: f64) -> Numbers {
             values.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = fill);
             Numbers::F64(values)
         }
+        Numbers::Block(column) if column.is_complete() => Numbers::Block(column),
+        Numbers::Block(column) => {
+            let filled = column.iter().map(|v| if v.is_nan() { fill } else { v });
+            Numbers::F64(filled.collect())
+        }
     }
 }
 
@@ -264,12 +269,20 @@ fn check_finite(blocks: &[(usize, Block)], schema: &Schema) -> Result<()> {
     refused.map_or(Ok(()), Err)
 }
 
-fn dense(blocks: &[(usize, Block)], rows: usize, schema: &Schema) -> Result<Design> {
+fn dense(blocks: Vec<(usize, Block)>, rows: usize, schema: &Schema) -> Result<Design> {
     let width = schema.features;
     let exact = blocks.par_iter().all(|(_, block)| match block {
         Block::Numbers(Numbers::F64(values)) => position(values, |v| !exact_in_f32(v)).is_none(),
+        Block::Numbers(Numbers::Block(column)) => column.iter().all(exact_in_f32),
         _ => true,
     });
+    if !exact && let Some(columns) = whole(&blocks) {
+        check_finite(&blocks, schema)?;
+        drop(blocks);
+        let values = BlockColumn::into_rows(columns.into_iter());
+        return Ok(Design::Dense64(Dense::new(values, rows, width)?));
+    }
+    let blocks = &blocks;
     Ok(if exact {
         Design::Dense32(Dense::new(
             row_major(blocks, rows, schema, |v| v as f32)?,
@@ -279,6 +292,18 @@ fn dense(blocks: &[(usize, Block)], rows: usize, schema: &Schema) -> Result<Desi
     } else {
         Design::Dense64(Dense::new(row_major(blocks, rows, schema, |v| v)?, rows, width)?)
     })
+}
+
+/// The columns, if they are numbers that are stored as the rows of the design already.
+fn whole(blocks: &[(usize, Block)]) -> Option<Vec<BlockColumn>> {
+    let mut columns = Vec::with_capacity(blocks.len());
+    for (_, block) in blocks {
+        let Block::Numbers(Numbers::Block(column)) = block else {
+            return None;
+        };
+        columns.push(column.clone());
+    }
+    BlockColumn::are_whole(columns.iter()).then_some(columns)
 }
 
 /// Writes columns into rows: blocks of rows in parallel, each small enough to stay in the first cache
@@ -311,6 +336,11 @@ fn row_major<T: Copy + Default + Send>(
                     let column = &column[span.clone()];
                     out.zip(column).for_each(|(row, &v)| row[*offset] = convert(v));
                     position(column, |v| !v.is_finite()).is_none()
+                }
+                Block::Numbers(Numbers::Block(column)) => {
+                    let values = || column.from(start).take(span.len());
+                    out.zip(values()).for_each(|(row, v)| row[*offset] = convert(v));
+                    column.is_complete() || values().all(f64::is_finite)
                 }
                 Block::Levels(places) => {
                     out.zip(&places[span.clone()])

@@ -18,7 +18,7 @@ pub enum Missing {
 }
 
 /// Strikes out the rows in which a value is missing.
-fn strike<T>(complete: &mut [bool], values: &[T], is_missing: impl Fn(&T) -> bool) {
+fn strike<T>(complete: &mut [bool], values: impl IntoIterator<Item = T>, is_missing: impl Fn(T) -> bool) {
     for (complete, value) in complete.iter_mut().zip(values) {
         *complete &= !is_missing(value);
     }
@@ -35,6 +35,10 @@ pub(super) fn complete_rows<'a>(
         match &column.cells {
             Cells::Numbers(Numbers::F32(values)) => strike(&mut complete, values, |value| value.is_nan()),
             Cells::Numbers(Numbers::F64(values)) => strike(&mut complete, values, |value| value.is_nan()),
+            Cells::Numbers(Numbers::Block(column)) if column.is_complete() => {}
+            Cells::Numbers(Numbers::Block(column)) => {
+                strike(&mut complete, column.iter(), |value| value.is_nan())
+            }
             Cells::Categories { codes, .. } => strike(&mut complete, codes, |&code| code == Cells::MISSING),
             Cells::Texts(_) => {}
         }
@@ -51,6 +55,8 @@ pub(super) fn not_finite(numbers: &Numbers) -> Option<usize> {
     match numbers {
         Numbers::F32(values) => position(values, |value| !value.is_finite()),
         Numbers::F64(values) => position(values, |value| !value.is_finite()),
+        Numbers::Block(column) if column.is_complete() => None,
+        Numbers::Block(column) => column.iter().position(|value| !value.is_finite()),
     }
 }
 
@@ -59,6 +65,8 @@ pub(super) fn refuse_missing(column: &Column, hint: &str) -> Result<()> {
     let first = match &column.cells {
         Cells::Numbers(Numbers::F32(values)) => position(values, f32::is_nan),
         Cells::Numbers(Numbers::F64(values)) => position(values, f64::is_nan),
+        Cells::Numbers(Numbers::Block(column)) if column.is_complete() => None,
+        Cells::Numbers(Numbers::Block(column)) => column.iter().position(f64::is_nan),
         Cells::Categories { codes, .. } => position(codes, |code| code == Cells::MISSING),
         Cells::Texts(_) => None,
     };

@@ -1,6 +1,7 @@
 //! The data of a fit: a design matrix, a target, weights, and the schema that made them from raw columns.
 
 mod apply;
+mod block;
 mod dataset;
 mod design;
 mod encode;
@@ -17,7 +18,10 @@ mod target;
 mod text;
 
 pub use apply::{Applied, Unseen, prepare_with};
+pub(crate) use block::Block;
+pub use block::BlockColumn;
 pub use dataset::{Classes, Dataset, Target};
+pub(crate) use design::exact_in_f32;
 pub use design::{Csr, Dense, Design};
 pub use missing::Missing;
 pub use portions::Portions;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Cells, Column, Design, Numbers, Origin, Table, Texts};
+use crate::data::{BlockColumn, Cells, Column, Design, Numbers, Origin, Table, Texts};
 use crate::error::{Error, Result};
 
 /// Raw data, as the readers give them.
@@ -102,6 +102,8 @@ pub(super) fn select_columns(columns: &[Column], rows: &[usize]) -> Vec<Column> 
             Cells::Numbers(Numbers::F64(values)) => {
                 Cells::Numbers(Numbers::F64(rows.iter().map(|&i| values[i]).collect()))
             }
+            // These are selected together, below.
+            Cells::Numbers(Numbers::Block(column)) => Cells::Numbers(Numbers::Block(column.clone())),
             Cells::Categories { codes, levels } => Cells::Categories {
                 codes: rows.iter().map(|&i| codes[i]).collect(),
                 levels: levels.clone(),
@@ -114,5 +116,11 @@ pub(super) fn select_columns(columns: &[Column], rows: &[usize]) -> Vec<Column> 
         },
         first_missing: column.first_missing,
     };
-    columns.par_iter().map(select).collect()
+    let mut selected: Vec<Column> = columns.par_iter().map(select).collect();
+    let blocks = selected.iter_mut().filter_map(|column| match &mut column.cells {
+        Cells::Numbers(Numbers::Block(column)) => Some(column),
+        _ => None,
+    });
+    BlockColumn::select_rows(blocks, rows);
+    selected
 }

@@ -1,5 +1,6 @@
 //! A table of raw, named columns, as a CSV file or a data frame gives it, before it is encoded.
 
+use crate::data::block::BlockColumn;
 use crate::data::design::exact_in_f32;
 use crate::error::Position;
 
@@ -60,6 +61,8 @@ pub enum Numbers {
     F32(Vec<f32>),
     /// At least one needs `f64`.
     F64(Vec<f64>),
+    /// The same, stored with other columns row by row.
+    Block(BlockColumn),
 }
 
 impl Numbers {
@@ -79,6 +82,7 @@ impl Numbers {
                 *self = Numbers::F64(wide);
             }
             Numbers::F64(values) => values.push(value),
+            Numbers::Block(column) => *self = Numbers::F64(column.iter().chain([value]).collect()),
         }
     }
 
@@ -87,6 +91,7 @@ impl Numbers {
         match self {
             Numbers::F32(values) => values.len(),
             Numbers::F64(values) => values.len(),
+            Numbers::Block(column) => column.len(),
         }
     }
 
@@ -100,6 +105,7 @@ impl Numbers {
         match self {
             Numbers::F32(values) => values[i].into(),
             Numbers::F64(values) => values[i],
+            Numbers::Block(column) => column.get(i),
         }
     }
 

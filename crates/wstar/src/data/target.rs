@@ -58,6 +58,10 @@ pub(super) fn learn(cells: &Cells, what: &str, how: &Preparation) -> Result<Targ
                 _ if most == 0 => None,
                 Numbers::F32(numbers) => number_classes(numbers, most, allowed),
                 Numbers::F64(numbers) => number_classes(numbers, most, allowed),
+                Numbers::Block(column) => {
+                    let numbers: Vec<f64> = column.iter().collect();
+                    number_classes(&numbers, most, allowed)
+                }
             };
             match classes {
                 Some(classes) => classes,

@@ -1,16 +1,10 @@
 //! Numbers in text, correctly rounded, and fast on the decimals that data files are made of.
 //!
 //! Digits are taken eight at a time, with as few branches as may be: what a branch predictor cannot foresee
-//! costs more than the arithmetic. A decimal with up to 19 digits and 27 decimals is nearly always one product
-//! with a 128-bit reciprocal away from its value (D. Lemire, *Number parsing at a gigabyte per second*, 2021).
-//! What such a product cannot decide, values that are exact in binary above all, is one exact division away if
-//! its digits make an integer up to 2⁵³ and its power of ten is at most 10²² (W. D. Clinger, *How to read
-//! floating point numbers accurately*, 1990). Everything else goes to `fast-float2`.
+//! costs more than the arithmetic. An integer of up to 19 digits and a power of ten are then rounded by
+//! [`decimal`]; everything else goes to `fast-float2`.
 
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
-];
+use crate::kernel::rounding::{SHORT, decimal, short_decimal};
 
 /// 10ⁿ for the n digits that a word may start with.
 const SHIFTS: [u64; 9] = [
@@ -50,10 +44,10 @@ pub(crate) fn prefix<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
     if count > 19 || exponent {
         return general::<POINT>(text);
     }
-    let size = if let Some(size) = scaled(mantissa, fraction) {
+    let size = if count <= SHORT {
+        short_decimal(mantissa, fraction)
+    } else if let Some(size) = decimal(mantissa, fraction) {
         size
-    } else if mantissa <= 1 << 53 && fraction < POWERS.len() {
-        mantissa as f64 / POWERS[fraction]
     } else {
         return general::<POINT>(text);
     };
@@ -130,67 +124,6 @@ fn eight(digits: u64) -> u64 {
     let first = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
     let second = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
     first.wrapping_add(second) >> 32
-}
-
-/// The most decimals for which [`scaled`] has a reciprocal: 5²⁷ is the largest power of five below 2⁶³.
-const MOST_DECIMALS: usize = 27;
-
-/// 128 leading bits of 5⁻ⁿ for n ≥ 1, rounded up; the highest one is set.
-const RECIPROCALS: [u128; MOST_DECIMALS + 1] = {
-    let mut table = [0; MOST_DECIMALS + 1];
-    let mut power: u128 = 1;
-    let mut n = 1;
-    while n <= MOST_DECIMALS {
-        power *= 5;
-        // 2ᵏ/5ⁿ with k so large that the quotient has 128 bits, by long division in base 2.
-        let (mut quotient, mut rest) = (0u128, 1u128);
-        while quotient < 1 << 127 {
-            rest <<= 1;
-            quotient <<= 1;
-            if rest >= power {
-                rest -= power;
-                quotient += 1;
-            }
-        }
-        table[n] = quotient + 1;
-        n += 1;
-    }
-    table
-};
-
-/// `digits / 10^decimals`, correctly rounded, or `None` where 128 bits do not decide.
-#[inline]
-fn scaled(digits: u64, decimals: usize) -> Option<f64> {
-    /// Bits of a double's mantissa that are stored.
-    const STORED: u32 = 52;
-    // Whole numbers are simpler without a product.
-    if digits == 0 || decimals == 0 || decimals > MOST_DECIMALS {
-        return None;
-    }
-    let leading = digits.leading_zeros();
-    let normal = u128::from(digits << leading);
-    let reciprocal = RECIPROCALS[decimals];
-    let upper = normal * (reciprocal >> 64);
-    let lower = normal * (reciprocal & u128::from(u64::MAX));
-    let product = upper + (lower >> 64);
-    let (high, low) = ((product >> 64) as u64, product as u64);
-    // The reciprocal is too large by at most one unit, so the product is within one unit of the truth. All
-    // that could hide is whether the bits below the one that rounds are exactly 0: a tie, or just beside one.
-    let carried = (high >> 63) as u32;
-    let kept = carried + 64 - STORED - 3;
-    let below = high & ((1 << kept) - 1);
-    if below == 0 && low <= 1 {
-        return None;
-    }
-    let mut mantissa = high >> kept;
-    // 217706/2¹⁶ is log₂10, near enough for these powers.
-    let exponent =
-        ((-(decimals as i64) * 217_706) >> 16) + 63 + i64::from(carried) - i64::from(leading) + 1023;
-    mantissa += mantissa & 1;
-    mantissa >>= 1;
-    let overflow = mantissa >> (STORED + 1);
-    let bits = ((exponent as u64 + overflow) << STORED) | (mantissa >> overflow) & ((1 << STORED) - 1);
-    Some(f64::from_bits(bits))
 }
 
 /// All of `text` as a number.

@@ -1,8 +1,11 @@
 //! The hot loops. The only room where `unsafe` and SIMD may live, each with its reason and a test
 //! against the plain version.
 
+pub mod census;
+pub mod decimal;
 pub mod dense;
 pub mod double_double;
 pub mod map;
+pub mod rounding;
 pub mod scan;
 pub mod sparse;

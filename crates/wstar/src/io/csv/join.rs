@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::data::{Cells, Column, Numbers, Table, Texts};
+use crate::data::{Block, BlockColumn, Cells, Column, Numbers, Table, Texts};
 use crate::error::{Error, Position, shown};
 use crate::io::csv::dialect::Cell;
 use crate::io::csv::layout::{Kind, Layout, Plan, Value, are_numbers};
-use crate::io::csv::part::{self, Levels, MOST_LEVELS, Notes, Room, Slot};
+use crate::io::csv::part::{self, Levels, MOST_LEVELS, Notes, Room, Slot, Wide};
 use crate::io::place::{Fault, Place};
 
 /// A part of the text, and room for how many rows it asks.
@@ -21,15 +21,20 @@ pub(crate) struct Part {
 enum Store {
     Nothing,
     Narrow(Vec<f32>),
-    Wide(Vec<f64>),
+    /// In this place of each row of the numbers that all wide columns share.
+    Wide(usize),
     Codes(Vec<u32>),
 }
 
 impl Store {
-    fn new(plan: &Plan, room: usize) -> Self {
+    /// `wide` counts the wide columns.
+    fn new(plan: &Plan, room: usize, wide: &mut usize) -> Self {
         match plan.kind {
             Kind::Skipped | Kind::Text => Store::Nothing,
-            Kind::Number if plan.wide => Store::Wide(vec![0.0; room]),
+            Kind::Number if plan.wide => {
+                *wide += 1;
+                Store::Wide(*wide - 1)
+            }
             Kind::Number => Store::Narrow(vec![0.0; room]),
             Kind::Category => Store::Codes(vec![0; room]),
         }
@@ -41,13 +46,13 @@ impl Store {
             Store::Nothing if plan.kind == Kind::Text => Room::Texts(Texts::default()),
             Store::Nothing => Room::Skipped,
             Store::Narrow(values) => Room::Narrow(values),
-            Store::Wide(values) => Room::Wide(values),
+            Store::Wide(place) => Room::Wide(*place),
             Store::Codes(codes) => Room::Codes(codes, Levels::default()),
         };
         for (part, slots) in parts.iter().zip(slots) {
             let room = match &mut rest {
                 Room::Narrow(rest) => Room::Narrow(rest.split_off_mut(..part.room).unwrap_or_default()),
-                Room::Wide(rest) => Room::Wide(rest.split_off_mut(..part.room).unwrap_or_default()),
+                Room::Wide(place) => Room::Wide(*place),
                 Room::Codes(rest, _) => Room::Codes(
                     rest.split_off_mut(..part.room).unwrap_or_default(),
                     Levels::at_most((!plan.settled).then_some(MOST_LEVELS)),
@@ -95,6 +100,10 @@ pub(crate) struct Parsed<'t> {
     /// How many rows each part has, and for how many it had room.
     parts: Vec<Filled>,
     columns: Vec<ParsedColumn<'t>>,
+    /// The numbers of all columns that are known to need `f64`, row by row.
+    wide: Vec<f64>,
+    /// How many such columns there are.
+    wide_columns: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -112,18 +121,29 @@ impl<'t> Parsed<'t> {
     /// Parses all parts of the text; of several faults the first is told.
     pub(crate) fn of(text: &'t [u8], layout: &Layout, parts: &[Part]) -> Result<Self, Fault> {
         let room = parts.iter().map(|part| part.room).sum();
-        let mut stores: Vec<Store> = layout.columns.iter().map(|plan| Store::new(plan, room)).collect();
+        let mut width = 0;
+        let plans = layout.columns.iter();
+        let mut stores: Vec<Store> = plans.map(|plan| Store::new(plan, room, &mut width)).collect();
+        let mut wide = vec![0.0; room * width];
+        let mut rest = wide.as_mut_slice();
+        let wides: Vec<Wide> = parts
+            .iter()
+            .map(|part| Wide {
+                values: rest.split_off_mut(..part.room * width).unwrap_or_default(),
+                width,
+            })
+            .collect();
         let mut slots: Vec<Vec<Slot>> = parts.iter().map(|_| Vec::with_capacity(stores.len())).collect();
         for (store, plan) in stores.iter_mut().zip(&layout.columns) {
             store.hand_out(plan, parts, &mut slots);
         }
-        let parse = |(part, mut slots): (&Part, Vec<Slot<'_, 't>>)| {
+        let parse = |((part, mut slots), mut wide): ((&Part, Vec<Slot<'_, 't>>), Wide)| {
             let start = part.range.start;
             let text = &text[part.range.clone()];
             let rows = if layout.dialect.decimal_comma {
-                part::parse::<b','>(text, layout.dialect, &mut slots)
+                part::parse::<b','>(text, layout.dialect, &mut slots, &mut wide)
             } else {
-                part::parse::<b'.'>(text, layout.dialect, &mut slots)
+                part::parse::<b'.'>(text, layout.dialect, &mut slots, &mut wide)
             };
             let rows = rows.map_err(|fault| fault.shifted(start))?;
             slots.iter_mut().for_each(|slot| slot.notes.shift(start));
@@ -137,7 +157,7 @@ impl<'t> Parsed<'t> {
             ))
         };
         let parsed: Vec<Result<(Filled, Vec<Found>), Fault>> =
-            parts.par_iter().zip(slots).map(parse).collect();
+            parts.par_iter().zip(slots).zip(wides).map(parse).collect();
 
         let mut filled = Vec::with_capacity(parts.len());
         let mut columns: Vec<ParsedColumn> = stores
@@ -157,6 +177,8 @@ impl<'t> Parsed<'t> {
         Ok(Parsed {
             parts: filled,
             columns,
+            wide,
+            wide_columns: width,
         })
     }
 
@@ -213,7 +235,17 @@ impl<'t> Parsed<'t> {
     pub(crate) fn join(self, text: &[u8], layout: &Layout, place: &Place) -> Table {
         let rows = self.rows();
         let missing = self.first_missing(text, layout.body, place);
-        let Parsed { parts, columns } = self;
+        let Parsed {
+            parts,
+            columns,
+            mut wide,
+            wide_columns,
+        } = self;
+        close_gaps(&mut wide, &parts, wide_columns);
+        let complete = columns
+            .iter()
+            .all(|column| !column.is_wide() || column.sum(|notes| notes.missing) == 0);
+        let wide: Vec<BlockColumn> = BlockColumn::all(Block::new(wide, wide_columns, complete)).collect();
         let kept: Vec<_> = columns
             .into_iter()
             .zip(&layout.columns)
@@ -224,7 +256,7 @@ impl<'t> Parsed<'t> {
             .into_par_iter()
             .map(|((column, plan), first_missing)| Column {
                 name: plan.name.clone(),
-                cells: column.join(&parts, rows),
+                cells: column.join(&parts, rows, &wide),
                 first_missing,
             })
             .collect();
@@ -257,6 +289,10 @@ impl<'t> Parsed<'t> {
 }
 
 impl ParsedColumn<'_> {
+    fn is_wide(&self) -> bool {
+        matches!(self.store, Store::Wide(_))
+    }
+
     fn sum(&self, count: impl Fn(&Notes) -> usize) -> usize {
         self.found.iter().map(|found| count(&found.notes)).sum()
     }
@@ -316,7 +352,7 @@ impl ParsedColumn<'_> {
         self.levels().any(|levels| levels.overflowed) || distinct(self.levels()).len() > MOST_LEVELS
     }
 
-    fn join(self, parts: &[Filled], rows: usize) -> Cells {
+    fn join(self, parts: &[Filled], rows: usize, wide: &[BlockColumn]) -> Cells {
         let widened = self
             .found
             .iter()
@@ -335,13 +371,10 @@ impl ParsedColumn<'_> {
                 Cells::Numbers(Numbers::F64(wide))
             }
             Store::Narrow(mut values) => {
-                close_gaps(&mut values, parts);
+                close_gaps(&mut values, parts, 1);
                 Cells::Numbers(Numbers::F32(values))
             }
-            Store::Wide(mut values) => {
-                close_gaps(&mut values, parts);
-                Cells::Numbers(Numbers::F64(values))
-            }
+            Store::Wide(place) => Cells::Numbers(Numbers::Block(wide[place].clone())),
             Store::Codes(mut codes) => {
                 let levels: Vec<&Levels> = self
                     .found
@@ -365,7 +398,7 @@ impl ParsedColumn<'_> {
                     }
                     room += part.room;
                 }
-                close_gaps(&mut codes, parts);
+                close_gaps(&mut codes, parts, 1);
                 Cells::Categories {
                     codes,
                     levels: all
@@ -397,16 +430,18 @@ fn distinct<'a>(levels: impl Iterator<Item = &'a Levels<'a>>) -> Vec<&'a [u8]> {
     all
 }
 
-/// Moves the cells of all parts together, over the room that parts did not need.
-fn close_gaps<T: Copy>(values: &mut Vec<T>, parts: &[Filled]) {
+/// Moves the cells of all parts together, `width` a row, over the room that parts did not need.
+fn close_gaps<T: Copy>(values: &mut Vec<T>, parts: &[Filled], width: usize) {
     let (mut rows, mut room) = (0, 0);
     for part in parts {
         if rows != room {
-            values.copy_within(room..room + part.rows, rows);
+            values.copy_within(room * width..(room + part.rows) * width, rows * width);
         }
         rows += part.rows;
         room += part.room;
     }
-    values.truncate(rows);
-    values.shrink_to_fit();
+    if rows != room {
+        values.truncate(rows * width);
+        values.shrink_to_fit();
+    }
 }

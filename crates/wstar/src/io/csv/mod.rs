@@ -19,8 +19,9 @@ pub(crate) use layout::Layout;
 
 use crate::data::Table;
 use crate::error::{Error, Result};
-use crate::io::place::{Fault, Place, without_mark};
+use crate::io::place::{Fault, Place, lines, without_mark};
 use crate::io::{Format, ReadOptions, split};
+use crate::kernel::census::Census;
 use join::{Parsed, Part};
 
 /// Reads a whole file.
@@ -88,7 +89,7 @@ impl Survey {
             .par_iter()
             .map(|range| {
                 let part = &text[range.clone()];
-                let seen = Bytes::of(part);
+                let seen = Census::of(part);
                 if seen.beyond_ascii || seen.nul {
                     check_text(part).map_err(|fault| fault.shifted(range.start))?;
                 }
@@ -106,39 +107,6 @@ impl Survey {
             survey.quotes |= quotes;
         }
         Ok(survey)
-    }
-}
-
-/// Which bytes occur in a text.
-#[derive(Debug, Default, PartialEq)]
-struct Bytes {
-    lines: usize,
-    quote: bool,
-    nul: bool,
-    beyond_ascii: bool,
-}
-
-impl Bytes {
-    /// Looks for all of them in one go, in blocks that the compiler turns into vectors.
-    fn of(text: &[u8]) -> Self {
-        // So short that a count of lines fits into a byte.
-        const BLOCK: usize = 128;
-        let mut seen = Bytes::default();
-        let (mut quotes, mut nuls, mut all) = (0u8, 0u8, 0u8);
-        for block in text.chunks(BLOCK) {
-            let mut lines = 0u8;
-            for &byte in block {
-                lines += u8::from(byte == b'\n');
-                quotes |= u8::from(byte == b'"');
-                nuls |= u8::from(byte == 0);
-                all |= byte;
-            }
-            seen.lines += usize::from(lines);
-        }
-        seen.quote = quotes > 0;
-        seen.nul = nuls > 0;
-        seen.beyond_ascii = all >= 0x80;
-        seen
     }
 }
 
@@ -165,17 +133,24 @@ fn parse(
     let start = layout.body;
     let body = &text[start..];
     let locate = |fault: Fault| fault.shifted(start).locate(text, place);
+    // A row has a separator or an end for each of its cells, so that there never are more cells than bytes.
+    let columns = layout.columns.len().max(1);
+    let part = |range: Range<usize>, rows: usize| Part {
+        room: rows.min(range.len() / columns + 1),
+        range,
+    };
     let parts: Vec<Part> = if layout.dialect.quotes_span && survey.quotes {
         let parts = layout.dialect.at_row_ends(body, part_bytes).map_err(locate)?;
-        let part = |(range, room)| Part { range, room };
-        parts.into_iter().map(part).collect()
+        parts.into_iter().map(|(range, rows)| part(range, rows)).collect()
     } else {
-        // The header is cut off the parts that hold it; that these then have room for more rows than
-        // they need does no harm.
+        // The header is cut off the parts that hold it.
         let cut = |at: usize| at.saturating_sub(start);
-        let parts = survey.parts.into_iter().map(|(range, rows)| Part {
-            range: cut(range.start)..cut(range.end),
-            room: rows,
+        let parts = survey.parts.into_iter().map(|(range, rows)| {
+            let header = &text[range.start.min(start)..range.end.min(start)];
+            part(
+                cut(range.start)..cut(range.end),
+                rows.saturating_sub(lines(header) as usize),
+            )
         });
         parts.filter(|part| !part.range.is_empty()).collect()
     };
@@ -197,23 +172,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{Cells, Column, Numbers};
+    use crate::data::{Cells, Column, Design, Missing, Numbers, Preparation, Raw, prepare};
     use crate::error::Position;
     use crate::io::Header;
-
-    proptest! {
-        #[test]
-        fn bytes_are_found_wherever_they_are(text in prop::collection::vec(
-            prop_oneof![20 => Just(b'x'), 1 => Just(b'\n'), 1 => Just(b'"'), 1 => Just(0), 1 => Just(0xC3)], 0..600)) {
-            let expected = Bytes {
-                lines: text.iter().filter(|&&byte| byte == b'\n').count(),
-                quote: text.contains(&b'"'),
-                nul: text.contains(&0),
-                beyond_ascii: text.contains(&0xC3),
-            };
-            prop_assert_eq!(Bytes::of(&text), expected);
-        }
-    }
 
     fn names(list: &[&str]) -> Vec<String> {
         list.iter().map(|&name| name.to_owned()).collect()
@@ -423,11 +384,59 @@ mod tests {
         let wide: Vec<bool> = table
             .columns
             .iter()
-            .map(|column| matches!(column.cells, Cells::Numbers(Numbers::F64(_))))
+            .map(|column| !matches!(column.cells, Cells::Numbers(Numbers::F32(_))))
             .collect();
         assert_eq!(wide, [false, true, true]);
         assert_eq!(cells(&table.columns[1])[2499..2502], ["0.5", "0.3", "0.5"]);
         assert_eq!(cells(&table.columns[0])[2999], "2999");
+    }
+
+    #[test]
+    fn wide_numbers_become_the_rows_of_a_design() {
+        // Gaps between the parts, an odd spelling now and then, and narrow columns before and between wide ones.
+        let value = |i: usize, j: usize| (i * 31 + j) as f64 / 7.0 - 100.0;
+        let mut text = String::from("n,a,b,m,c,y\n");
+        for i in 0..2000 {
+            let (a, b, c) = (value(i, 0), value(i, 1), value(i, 2));
+            text.push_str(&format!("{i},{a},{b:e},{},{c},{}\n", i % 5, i % 2));
+            if i % 700 == 0 {
+                text.push_str("\n \n");
+            }
+        }
+        let design = |drop: &[&str], target: &str| {
+            let how = Preparation {
+                drop: names(drop),
+                target: Some(target.to_owned()),
+                ..Default::default()
+            };
+            let data = prepare(Raw::Table(csv(&text)), &how).unwrap();
+            assert!(matches!(data.design, Design::Dense64(_)));
+            data.design
+        };
+        let (whole, others) = (design(&["n", "m"], "y"), design(&[], "a"));
+        for i in 0..2000 {
+            assert_eq!(whole.row(i).to_dense(3), [value(i, 0), value(i, 1), value(i, 2)]);
+            let narrow = [i, i % 5, i % 2].map(|value| value as f64);
+            let expected = [narrow[0], value(i, 1), narrow[1], value(i, 2), narrow[2]];
+            assert_eq!(others.row(i).to_dense(5), expected);
+        }
+    }
+
+    #[test]
+    fn a_missing_number_among_wide_ones_is_refused_by_its_place() {
+        let text = format!("a,b,y\n{}0.1,,1\n", "0.1,0.3,0\n".repeat(500));
+        let refused = prepare(Raw::Table(csv(&text)), &Preparation::default()).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .starts_with("f:502:5: a missing value in column b"),
+            "{refused}"
+        );
+        let dropped = Preparation {
+            missing: Missing::Drop,
+            ..Default::default()
+        };
+        assert_eq!(prepare(Raw::Table(csv(&text)), &dropped).unwrap().rows(), 500);
     }
 
     #[test]

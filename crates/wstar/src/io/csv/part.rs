@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::data::{Cells, Texts};
+use crate::data::{Cells, Texts, exact_in_f32};
 use crate::io::csv::dialect::{Cell, Dialect};
 use crate::io::csv::layout::{Value, is_missing};
 use crate::io::number;
 use crate::io::place::Fault;
+use crate::kernel::decimal::{Marks, has_simd, rows as plain_rows};
 
 /// How many different values a category may have, unless the user said that it is one.
 pub(crate) const MOST_LEVELS: usize = 1000;
@@ -21,8 +22,8 @@ pub(crate) enum Room<'s, 't> {
     Narrow(&'s mut [f32]),
     /// Numbers of which one was not, in a room of their own until all parts are known.
     Widened(Vec<f64>),
-    /// Numbers known to need `f64`.
-    Wide(&'s mut [f64]),
+    /// Numbers known to need `f64`, in this place of each row of [`Wide`].
+    Wide(usize),
     /// Codes of levels, counted in the order in which this part meets them.
     Codes(&'s mut [u32], Levels<'t>),
     /// Texts.
@@ -72,6 +73,13 @@ impl<'a> Levels<'a> {
     }
 }
 
+/// The numbers of one part that are known to need `f64`, row by row.
+pub(crate) struct Wide<'s> {
+    pub(crate) values: &'s mut [f64],
+    /// How many such columns there are.
+    pub(crate) width: usize,
+}
+
 /// One column of one part.
 pub(crate) struct Slot<'s, 't> {
     pub(crate) room: Room<'s, 't>,
@@ -110,10 +118,14 @@ impl Notes {
 }
 
 impl<'t> Slot<'_, 't> {
+    fn is_number(&self) -> bool {
+        matches!(self.room, Room::Wide(_) | Room::Narrow(_) | Room::Widened(_))
+    }
+
     #[inline(always)]
-    fn put(&mut self, row: usize, value: f64) {
+    fn put(&mut self, row: usize, value: f64, wide: &mut Wide) {
         match &mut self.room {
-            Room::Wide(values) => values[row] = value,
+            Room::Wide(place) => wide.values[row * wide.width + *place] = value,
             Room::Narrow(values) => {
                 let narrow = value as f32;
                 if f64::from(narrow) == value || value.is_nan() {
@@ -124,6 +136,26 @@ impl<'t> Slot<'_, 't> {
             }
             Room::Widened(values) => values[row] = value,
             _ => {}
+        }
+    }
+
+    /// The same for several rows from `row` on, unless they are wide.
+    fn put_all(&mut self, row: usize, values: impl ExactSizeIterator<Item = f64> + Clone, wide: &mut Wide) {
+        match &mut self.room {
+            Room::Wide(_) => {}
+            Room::Narrow(narrow)
+                if values
+                    .clone()
+                    .fold(true, |exact, value| exact & exact_in_f32(value)) =>
+            {
+                let narrow = narrow[row..].iter_mut();
+                narrow
+                    .zip(values)
+                    .for_each(|(narrow, value)| *narrow = value as f32);
+            }
+            _ => values
+                .enumerate()
+                .for_each(|(i, value)| self.put(row + i, value, wide)),
         }
     }
 
@@ -140,7 +172,7 @@ impl<'t> Slot<'_, 't> {
     }
 
     /// A cell that was not plainly a number.
-    fn take(&mut self, row: usize, text: &'t [u8], cell: Cell, decimal_comma: bool) {
+    fn take(&mut self, row: usize, text: &'t [u8], cell: Cell, decimal_comma: bool, wide: &mut Wide) {
         let content = cell.content(text);
         match &mut self.room {
             Room::Skipped => {}
@@ -161,7 +193,7 @@ impl<'t> Slot<'_, 't> {
                         f64::NAN
                     }
                 };
-                self.put(row, value);
+                self.put(row, value, wide);
             }
             Room::Codes(codes, levels) => {
                 if is_missing(content.trim_ascii()) {
@@ -191,14 +223,103 @@ impl<'t> Slot<'_, 't> {
     }
 }
 
+/// Rows that hold nothing but plain numbers, which are nearly all rows of many files: parsed with SIMD, some at
+/// a time.
+struct Plain {
+    /// Their numbers, row by row; few enough to stay in the first cache.
+    numbers: Vec<f64>,
+    /// The columns of the file that stand side by side among the wide ones too: where the first of them
+    /// stands in both, and how many they are.
+    runs: Vec<(usize, usize, usize)>,
+    /// How many rows are to be parsed in another way before these are looked for again.
+    pause: usize,
+    /// How long the last pause was; it grows while there are no plain rows.
+    last_pause: usize,
+}
+
+impl Plain {
+    const NUMBERS: usize = 2048;
+    const LONGEST_PAUSE: usize = 64;
+
+    /// Nothing if there are columns that do not hold numbers.
+    fn new(slots: &[Slot]) -> Option<Self> {
+        if !has_simd() || !slots.iter().all(Slot::is_number) {
+            return None;
+        }
+        let mut runs: Vec<(usize, usize, usize)> = Vec::new();
+        for (column, slot) in slots.iter().enumerate() {
+            let Room::Wide(place) = slot.room else {
+                continue;
+            };
+            match runs.last_mut() {
+                Some((first, first_place, length))
+                    if *first + *length == column && *first_place + *length == place =>
+                {
+                    *length += 1;
+                }
+                _ => runs.push((column, place, 1)),
+            }
+        }
+        let width = slots.len().max(1);
+        Some(Plain {
+            numbers: vec![0.0; (Self::NUMBERS / width).max(1) * width],
+            runs,
+            pause: 0,
+            last_pause: 0,
+        })
+    }
+
+    /// Parses the plain rows at `start`, which have `row` rows before them; gives their number and their end.
+    fn parse<const POINT: u8>(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        row: usize,
+        delimiter: u8,
+        slots: &mut [Slot],
+        wide: &mut Wide,
+    ) -> (usize, usize) {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return (0, start);
+        }
+        let marks = Marks {
+            delimiter,
+            point: POINT,
+        };
+        let width = slots.len();
+        let (count, end) = plain_rows(text, start, marks, width, &mut self.numbers, rare::<POINT>);
+        if count == 0 {
+            self.last_pause = (2 * self.last_pause).clamp(1, Self::LONGEST_PAUSE);
+            self.pause = self.last_pause - 1;
+            return (0, start);
+        }
+        self.last_pause = 0;
+        let numbers = &self.numbers[..count * width];
+        let out = wide.values.chunks_exact_mut(wide.width.max(1)).skip(row);
+        for (from, out) in numbers.chunks_exact(width).zip(out) {
+            for &(column, place, length) in &self.runs {
+                out[place..place + length].copy_from_slice(&from[column..column + length]);
+            }
+        }
+        for (column, slot) in slots.iter_mut().enumerate() {
+            let values = numbers[column..].iter().step_by(width).copied();
+            slot.put_all(row, values, wide);
+        }
+        (count, end)
+    }
+}
+
 /// Parses all rows of a part and gives their number. `POINT` is the decimal point.
 pub(crate) fn parse<'t, const POINT: u8>(
     text: &'t [u8],
     dialect: Dialect,
     slots: &mut [Slot<'_, 't>],
+    wide: &mut Wide,
 ) -> std::result::Result<usize, Fault> {
     let delimiter = dialect.delimiter;
     let last = slots.len().saturating_sub(1);
+    let mut plain = Plain::new(slots);
     let (mut at, mut rows) = (0, 0);
     while let Some(&byte) = text.get(at) {
         if matches!(byte, b'\n' | b'\r' | b' ')
@@ -207,10 +328,17 @@ pub(crate) fn parse<'t, const POINT: u8>(
             at = next;
             continue;
         }
+        if let Some(plain) = &mut plain {
+            let (count, end) = plain.parse::<POINT>(text, at, rows, delimiter, slots, wide);
+            if count > 0 {
+                (at, rows) = (end, rows + count);
+                continue;
+            }
+        }
         let start = at;
         for (j, slot) in slots.iter_mut().enumerate() {
             let stop = 'cell: {
-                if matches!(slot.room, Room::Wide(_) | Room::Narrow(_) | Room::Widened(_))
+                if slot.is_number()
                     && let Some((value, length)) = number::prefix::<POINT>(&text[at.min(text.len())..])
                     && value.is_finite()
                 {
@@ -219,12 +347,12 @@ pub(crate) fn parse<'t, const POINT: u8>(
                         .get(stop)
                         .is_none_or(|&byte| byte == delimiter || byte == b'\n');
                     if ends {
-                        slot.put(rows, value);
+                        slot.put(rows, value, wide);
                         break 'cell stop;
                     }
                 }
                 let (cell, stop) = dialect.cell(text, at)?;
-                slot.take(rows, text, cell, POINT == b',');
+                slot.take(rows, text, cell, POINT == b',', wide);
                 stop
             };
             let at_delimiter = text.get(stop) == Some(&delimiter);
@@ -236,6 +364,13 @@ pub(crate) fn parse<'t, const POINT: u8>(
         rows += 1;
     }
     Ok(rows)
+}
+
+/// A finite number that is no plain decimal.
+#[cold]
+#[inline(never)]
+fn rare<const POINT: u8>(text: &[u8]) -> Option<(f64, usize)> {
+    number::prefix::<POINT>(text).filter(|(value, _)| value.is_finite())
 }
 
 #[cold]
