@@ -22,12 +22,13 @@ pub fn best_intercept(rows: impl Iterator<Item = (f64, Kink, f64)>) -> f64 {
     // The rise breaks ties, so that equal breakpoints are summed in one order whatever the threads do.
     breaks.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let size = breaks.iter().map(|b| b.1).sum::<f64>();
-    for (i, &(at, rise)) in breaks.iter().enumerate() {
-        slope += rise;
+    let mut groups = breaks.chunk_by(|a, b| a.0 == b.0).peekable();
+    while let Some(group) = groups.next() {
+        let at = group[0].0;
+        slope += group.iter().map(|b| b.1).sum::<f64>();
         // A slope this small is the rounding of 0: all up to the next breakpoint are best.
         if slope.abs() <= 1e-14 * size {
-            let next = breaks[i..].iter().find(|next| next.0 > at);
-            return next.map_or(at, |next| at + 0.5 * (next.0 - at));
+            return groups.peek().map_or(at, |next| at + 0.5 * (next[0].0 - at));
         }
         if slope > 0.0 {
             return at;
@@ -134,6 +135,13 @@ mod tests {
     use super::*;
     use crate::loss::{Logistic, LossName, SquaredHinge};
     use proptest::prelude::*;
+
+    #[test]
+    fn equal_breakpoints_count_together() {
+        // One row of +1 against four of −1 without features: best is b = −1, where one slack of 2 is left.
+        let rows = [1.0, -1.0, -1.0, -1.0, -1.0].map(|y| (0.5, Kink::new(LossName::Hinge, y).unwrap(), 0.0));
+        assert_eq!(best_intercept(rows.into_iter()), -1.0);
+    }
 
     #[test]
     fn the_median() {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::certify::compensated::Compensated;
-use crate::certify::duality::{Definition, DualPoint};
+use crate::certify::duality::repair::{add_product, is_worth_care};
+use crate::certify::duality::{Care, Definition, DualPoint};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Softmax, VectorLoss, on_loss};
 use crate::oracle::{Blocks, Rows};
@@ -64,8 +65,11 @@ pub(super) fn constrained(definition: &Definition) -> std::ops::Range<usize> {
 }
 
 impl Gathered {
-    fn new(definition: &Definition) -> Self {
-        let constraints = constrained(definition).len();
+    fn new(definition: &Definition, care: Care) -> Self {
+        let constraints = match care {
+            Care::Every if is_worth_care(definition) => definition.layout.width(),
+            _ => constrained(definition).len(),
+        };
         Gathered {
             loss: Compensated::default(),
             conjugate: Compensated::default(),
@@ -147,12 +151,13 @@ pub(super) fn gather(
     definition: &Definition,
     parameters: &[f64],
     dual_point: &DualPoint,
+    care: Care,
 ) -> Result<Gathered> {
     let stored = match dual_point {
         DualPoint::Slopes => Vec::new(),
         DualPoint::Stored(stored) => stored.pairs()?,
     };
-    let mut total = Gathered::new(definition);
+    let mut total = Gathered::new(definition, care);
     let mut first_row = 0u64;
     blocks.pass(&mut |rows| {
         let end = first_row + rows.len() as u64;
@@ -164,6 +169,7 @@ pub(super) fn gather(
             parameters,
             stored: &stored[from..to],
             first_row,
+            care,
         };
         let lanes: Vec<Gathered> = (0..LANES)
             .into_par_iter()
@@ -188,12 +194,13 @@ struct Span<'a> {
     parameters: &'a [f64],
     stored: &'a [(u64, f64)],
     first_row: u64,
+    care: Care,
 }
 
 impl Span<'_> {
     fn gather(&self, range: std::ops::Range<usize>) -> Gathered {
         let layout = self.definition.layout;
-        let mut gathered = Gathered::new(self.definition);
+        let mut gathered = Gathered::new(self.definition, self.care);
         let mut pulls = vec![0.0; layout.len()];
         let mut alpha = vec![0.0; layout.outputs];
         let mut scores = vec![0.0; layout.outputs];
@@ -213,6 +220,14 @@ impl Span<'_> {
                 }
                 let room = self.dualize(i, weight, &scores, &mut alpha, &mut gathered);
                 for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {
+                    if self.care == Care::Every {
+                        let own = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
+                        row.for_each(|j, x| add_product(&mut own[j], alpha, x));
+                        if let Some(intercept) = own.get_mut(layout.features) {
+                            intercept.add(alpha);
+                        }
+                        continue;
+                    }
                     let own = &mut pulls[k * layout.width()..(k + 1) * layout.width()];
                     row.add_to(alpha, &mut own[..layout.features]);
                     if let Some(intercept) = own.get_mut(layout.features) {

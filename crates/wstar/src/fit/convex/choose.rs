@@ -90,6 +90,10 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
         return (vec![S::Qr, S::Svd, S::Newton], "least squares with all digits");
     }
+    if few && definition.loss == LossName::Squared && in_memory {
+        let names = vec![S::Newton, S::NormalEquations, S::Qr, S::Svd, S::NewtonCg];
+        return (names, "few features");
+    }
     if few {
         return (vec![S::Newton, S::NewtonCg, S::Lbfgs], "few features");
     }

@@ -128,6 +128,16 @@ pub(super) fn solve(
     let mut passes = 0;
     let mut from = start;
     for solver in &plan.solvers {
+        // One that was asked for must fit; one that would only take over is passed by.
+        let refused = feed.run(definition, |problem| Ok(solver.check(problem)))?;
+        match refused {
+            Err(error) if best.is_none() && tried.len() + 1 == plan.solvers.len() => return Err(error),
+            Err(_) => {
+                tried.push(solver.name());
+                continue;
+            }
+            Ok(()) => {}
+        }
         let mut tol = settings.tol();
         let mut last = f64::INFINITY;
         loop {
@@ -197,7 +207,6 @@ fn attempt(
     control.enter(solver.name());
     let before = control.passes();
     feed.run(definition, |problem| {
-        solver.check(problem)?;
         let mut solution = solver.solve(problem, from, control)?;
         intercept::polish(problem, &mut solution.parameters)?;
         *passes += problem.oracle.passes() + control.passes() - before;

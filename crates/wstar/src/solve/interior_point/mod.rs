@@ -94,6 +94,7 @@ impl Solver for InteriorPoint {
         let mut step = 0.0;
         let (mut iterations, mut since_best) = (0, 0);
         let (mut first, mut last_gap) = (None, f64::INFINITY);
+        let mut least = f64::INFINITY;
         let status = loop {
             let sums = run.advance(step);
             let normal = run.normal(&sums);
@@ -105,8 +106,11 @@ impl Solver for InteriorPoint {
             if let Some(status) = control.iterate(problem, &point, bounds.objective(&sums, &run), gap) {
                 break status;
             }
-            since_best = if gap < 0.9 * last_gap { 0 } else { since_best + 1 };
+            // Far from the end no dual point may be feasible yet, while complementarity goes down all the same.
+            let nearer = gap < 0.9 * last_gap || sums.complementarity < 0.9 * least;
+            since_best = if nearer { 0 } else { since_best + 1 };
             last_gap = last_gap.min(gap);
+            least = least.min(sums.complementarity);
             if iterations >= self.max_iterations || since_best > PATIENCE {
                 break Status::IterationLimit;
             }
