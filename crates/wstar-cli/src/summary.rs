@@ -69,6 +69,17 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
             seconds.certify.as_secs_f64(),
             seconds.total.as_secs_f64()
         )?;
+        if let Some(solver) = &model.fit.solver
+            && !solver.tried.is_empty()
+        {
+            let tried: Vec<&str> = solver.tried.iter().map(|solver| solver.name()).collect();
+            writeln!(
+                results,
+                "tried before {}: {}",
+                solver.name.name(),
+                tried.join(", ")
+            )?;
+        }
         writeln!(results, "settings: {}", settings(&model.settings))?;
     }
     results.flush()?;
@@ -112,6 +123,19 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         ));
     }
     lines.extend(progress(model).map(|text| ("progress", text)));
+    if let (Certificate::DualityGap { parts }, Method::Svm) = (&model.certificate, model.method) {
+        let (support, at_bound) = parts
+            .iter()
+            .fold((0, 0), |(s, b), part| (s + part.support, b + part.at_bound));
+        lines.push((
+            "support",
+            format!(
+                "{}, {} of them at the bound",
+                plural(support, "support vector"),
+                count(at_bound)
+            ),
+        ));
+    }
     if let Some(report) = &model.least_squares {
         let rank = if report.rank < report.parameters {
             format!(

@@ -120,7 +120,9 @@ fn polish_softmax(problem: &Problem<'_>, rows: &Rows<'_>, parameters: &mut [f64]
             }
             length *= 0.5;
         };
-        if norm(&next.0.gradient) >= norm(&sums.gradient) {
+        // Far away the slopes may rise while the loss falls; near the end rounding hides what the loss does.
+        let nearer = next.0.value < sums.value || norm(&next.0.gradient) < norm(&sums.gradient);
+        if !nearer {
             break;
         }
         (sums, intercepts) = next;
