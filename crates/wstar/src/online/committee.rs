@@ -117,7 +117,8 @@ impl<const N: usize> Votes<N> {
         for (total, opinion) in self.totals.iter_mut().zip(opinions) {
             *total += opinion * voters as f64;
         }
-        self.voters += voters;
+        // Only a forged file has so many.
+        self.voters = self.voters.saturating_add(voters);
     }
 
     /// From −1 (all against) to 1 (all in favour); 0 if nobody has voted.
