@@ -1,6 +1,6 @@
 //! Certificates in words.
 
-use wstar::certify::{Certificate, MistakeBound};
+use wstar::certify::{Certificate, DualityGap, MistakeBound};
 use wstar::data::Classes;
 
 use crate::output::{count, number, plural};
@@ -82,7 +82,7 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 .iter()
                 .map(|part| part.relative_gap)
                 .fold(f64::MIN, f64::max);
-            if worst > 1e10 {
+            if !parts.iter().all(DualityGap::is_bound) {
                 return "no bound on the distance to the optimum is known".into();
             }
             let of = match parts.len() {

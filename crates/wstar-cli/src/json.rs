@@ -210,14 +210,17 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
         Certificate::DualityGap { parts } => {
             let sum = |value: fn(&DualityGap) -> f64| parts.iter().map(value).sum::<f64>();
             add("primal", sum(|part| part.primal).into());
-            add("dual", sum(|part| part.dual).into());
-            add("gap", sum(|part| part.gap).into());
+            // Null where nothing is known of the optimum, rather than the largest of all numbers.
+            let known = parts.iter().all(DualityGap::is_bound);
+            let known = |value: f64| json!(known.then_some(value));
+            add("dual", known(sum(|part| part.dual)));
+            add("gap", known(sum(|part| part.gap)));
             // Each problem keeps the tolerance by itself.
             let worst = parts
                 .iter()
                 .map(|part| part.relative_gap)
                 .fold(f64::MIN, f64::max);
-            add("relative_gap", worst.into());
+            add("relative_gap", known(worst));
             if parts.len() > 1 {
                 let part = |part: &DualityGap| {
                     json!({"primal": part.primal, "dual": part.dual, "gap": part.gap,

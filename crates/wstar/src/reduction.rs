@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::certify::duality::Definition;
-use crate::data::{Classes, Dataset, Design, Portions, Target};
+use crate::data::{Classes, Dataset, Design, Portions, Target, refuse_huge};
 use crate::error::{Error, Result, shown};
 use crate::loss::LossName;
 use crate::oracle::{Blocks, Layout, Rows, Weights};
@@ -66,10 +66,11 @@ impl Totals {
         counted: 0,
     };
 
-    /// Of these data, in one pass.
+    /// Of these data, in one pass, which refuses numbers that no sum of squares can hold.
     pub fn of(data: &mut dyn Portions) -> Result<Self> {
         let mut totals = Totals::default();
         data.each(&mut |portion| {
+            refuse_huge(portion)?;
             totals.add(portion);
             Ok(())
         })?;

@@ -30,6 +30,40 @@ fn refused(name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
 }
 
 #[test]
+fn numbers_whose_squares_are_beyond_all_numbers() {
+    let classes = b"a,b,y\n1e300,1,p\n2e300,2,n\n-1e300,3,p\n3,4,n\n";
+    for method in [
+        "logistic",
+        "softmax",
+        "svm",
+        "mse-classifier",
+        "lda",
+        "gaussian",
+        "naive-bayes",
+        "minimax",
+        "perceptron",
+        "pocket",
+        "kozinec",
+    ] {
+        refused(
+            "huge.csv",
+            classes,
+            &["--method", method],
+            &["huge.csv", "row 0, column a: 1e300", "units"],
+        );
+    }
+    let values = b"a,y\n1,1e300\n2,2.5\n3,-1e300\n";
+    for method in ["least-squares", "lad"] {
+        refused(
+            "huge.csv",
+            values,
+            &["--method", method],
+            &["row 0, target: 1e300"],
+        );
+    }
+}
+
+#[test]
 fn csv_files() {
     refused("e.csv", b"", &[], &["e.csv", "empty"]);
     refused("h.csv", b"a,b,y\n", &[], &["h.csv", "rows"]);

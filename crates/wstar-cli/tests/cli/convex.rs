@@ -35,7 +35,6 @@ fn every_solver_can_be_named_and_meets_the_same_optimum() {
         let object = ran.expect(0).json();
         object["objective"].as_f64().unwrap()
     };
-    let newton = objective(&[]);
     for solver in [
         "gradient-descent",
         "newton",
@@ -59,7 +58,6 @@ fn every_solver_can_be_named_and_meets_the_same_optimum() {
             "{solver}: {found} and {lasso}"
         );
     }
-    assert!(newton > 0.0);
     let object = |solver: &str| {
         let object = place
             .run(&["train", "@diabetes", "--json", "--solver", solver])

@@ -3,14 +3,11 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Classes, Dataset, Row};
+use crate::data::{Classes, Dataset, Row, refuse_huge};
 use crate::error::{Error, Result, shown};
 
 /// How many numbers all partial sums together may hold.
 const PARTIAL_CELLS: usize = 1 << 23;
-
-/// Beyond this size squares and their sums could leave the range of numbers.
-const LARGEST: f64 = 1e100;
 
 /// A checked data set: every class has a positive weight, every weight is finite and not negative.
 pub(crate) struct Sample<'a> {
@@ -53,18 +50,7 @@ impl<'a> Sample<'a> {
             ))
             .in_file(&data.source));
         }
-        if let Some(i) = (0..data.rows())
-            .into_par_iter()
-            .find_first(|&i| too_large(data.design.row(i)).is_some())
-        {
-            let (j, value) = too_large(data.design.row(i)).unwrap_or_default();
-            return Err(Error::data(format!(
-                "row {i}, column {}: {value:e} is too large to be squared and summed",
-                data.schema.feature_name(j)
-            ))
-            .hint("use other units for this column")
-            .in_file(&data.source));
-        }
+        refuse_huge(data)?;
         Ok(Sample {
             data,
             codes,
@@ -154,14 +140,4 @@ impl<'a> Sample<'a> {
         }
         means
     }
-}
-
-fn too_large(row: Row<'_>) -> Option<(usize, f64)> {
-    let mut found = None;
-    row.for_each(|j, v| {
-        if v.abs() > LARGEST {
-            found.get_or_insert((j, v));
-        }
-    });
-    found
 }

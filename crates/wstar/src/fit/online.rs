@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::certify::{self, Certificate, RunConditions};
-use crate::data::Dataset;
+use crate::data::{Dataset, refuse_huge};
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::fit::feed::Feed;
@@ -14,9 +14,6 @@ use crate::online::{
 };
 use crate::settings::{Method, Rule, Settings};
 use crate::watch::{Budget, Status, Unwatched, Watch};
-
-/// Rows of a larger squared length would make sums of squares that are no numbers.
-const LARGEST_SQUARE: f64 = 1e280;
 
 /// Fits a mistake-driven method to data in memory.
 pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
@@ -36,11 +33,7 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         ))
         .hint("use it with perceptron, pocket or kozinec"));
     }
-    if largest_square(data) > LARGEST_SQUARE {
-        return Err(Error::data("the numbers are too large to be squared")
-            .in_file(&data.source)
-            .hint("scale the columns"));
-    }
+    refuse_huge(data)?;
     let feed = Feed::Memory {
         data,
         codes,

@@ -140,7 +140,7 @@ pub fn least_squares(
         level,
         coefficients: coefficients(parameters, errors, quantile, |t| {
             distribution::student_two_sided(t, freedom)
-        }),
+        })?,
         log_likelihood,
         aic: log_likelihood.map(|l| -2.0 * l + 2.0 * (p + 1.0)),
         bic: log_likelihood.map(|l| -2.0 * l + n.ln() * (p + 1.0)),
@@ -200,7 +200,7 @@ pub fn logistic(
             diagonal.iter().map(|v| v.sqrt()),
             quantile,
             distribution::normal_two_sided,
-        ),
+        )?,
         log_likelihood: Some(log_likelihood),
         aic: Some(-2.0 * log_likelihood + 2.0 * p),
         bic: Some(-2.0 * log_likelihood + p * n.ln()),
@@ -233,19 +233,23 @@ fn coefficients(
     errors: impl Iterator<Item = f64>,
     quantile: f64,
     p_value: impl Fn(f64) -> f64,
-) -> Vec<Coefficient> {
+) -> Result<Vec<Coefficient>, Reason> {
     let pairs = estimates.iter().zip(errors);
     pairs
         .map(|(&estimate, standard_error)| {
+            // Columns as small as numbers can be have coefficients that numbers cannot hold.
+            if !(quantile * standard_error).is_finite() {
+                return Err("a column is so small that its coefficient's error is beyond all numbers".into());
+            }
             let statistic = (standard_error > 0.0).then(|| estimate / standard_error);
-            Coefficient {
+            Ok(Coefficient {
                 estimate,
                 standard_error,
                 statistic,
                 p_value: statistic.map(&p_value),
                 lower: estimate - quantile * standard_error,
                 upper: estimate + quantile * standard_error,
-            }
+            })
         })
         .collect()
 }

@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use crate::error::Result;
 use crate::loss::Loss;
 use crate::solve::kink::Kink;
 
@@ -37,7 +38,7 @@ pub fn best_intercept(rows: impl Iterator<Item = (f64, Kink, f64)>) -> f64 {
     breaks.last().map_or(0.0, |last| last.0)
 }
 
-/// The b with the least Σᵢ cᵢ ℓ(yᵢ, zᵢ + b) of a smooth loss, by Newton's method kept inside a bracket.
+/// The b with the least Σᵢ cᵢ ℓ(yᵢ, zᵢ + b) of a smooth loss.
 pub fn best_intercept_smooth<L: Loss>(
     loss: L,
     rows: impl Fn(&mut dyn FnMut(f64, f64, f64)),
@@ -50,34 +51,46 @@ pub fn best_intercept_smooth<L: Loss>(
             slope += weight * s;
             curvature += weight * c;
         });
-        (slope, curvature)
+        Ok((slope, curvature))
     };
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut b = start;
-    for k in 0..60 {
-        let (slope, curvature) = slope_at(b);
+    root(start, slope_at).unwrap_or(start)
+}
+
+/// Where a convex function of one variable is least, from its slope and curvature: Newton's method kept inside
+/// what is known to hold the root of the slope.
+pub(crate) fn root(start: f64, mut slope_at: impl FnMut(f64) -> Result<(f64, f64)>) -> Result<f64> {
+    /// Newton steps in one dimension converge in a handful; more means that rounding has the last word.
+    const MOST_STEPS: u32 = 60;
+    let (mut below, mut above) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (mut at, mut best) = (start, (f64::INFINITY, start));
+    for k in 1..=MOST_STEPS {
+        let (slope, curvature) = slope_at(at)?;
+        if slope.abs() < best.0 {
+            best = (slope.abs(), at);
+        }
+        if slope == 0.0 || !slope.is_finite() {
+            break;
+        }
         if slope > 0.0 {
-            high = b;
-        } else if slope < 0.0 {
-            low = b;
+            above = at;
         } else {
-            break;
+            below = at;
         }
-        let mut next = b - slope / curvature;
+        let mut next = at - slope / curvature;
         // Far out the curvature vanishes and Newton's step is endless.
-        if !next.is_finite() || (next - b).abs() > 4.0 * f64::from(k + 1) * b.abs().max(1.0) {
-            next = b - slope.signum() * f64::from(k + 1);
+        let far = 4.0 * f64::from(k) * at.abs().max(1.0);
+        if !next.is_finite() || (next - at).abs() > far {
+            next = at - slope.signum() * 0.5 * far;
         }
-        if next <= low || next >= high {
-            next = low + 0.5 * (high - low);
+        if next <= below || next >= above {
+            next = below + 0.5 * (above - below);
         }
-        let change = (next - b).abs();
-        b = next;
-        if change <= 1e-15 * b.abs().max(1e-3) {
+        if next == at || !next.is_finite() {
             break;
         }
+        at = next;
     }
-    b
+    Ok(best.1)
 }
 
 /// Moves a dual point inside its box until its sum is 0 up to rounding, each multiplier by its share of the

@@ -93,7 +93,15 @@ pub struct DualityGap {
     pub dual_point: DualPoint,
 }
 
+/// A relative gap beyond this is that of a dual point which proves nothing.
+const NO_BOUND: f64 = 1e10;
+
 impl DualityGap {
+    /// Whether the dual value says anything about the optimum.
+    pub fn is_bound(&self) -> bool {
+        self.relative_gap <= NO_BOUND
+    }
+
     /// Whether the gap is what was asked for, by the numbers of the claim.
     pub fn holds(&self) -> bool {
         self.relative_gap <= self.tol && self.relative_gap >= -ROUNDING

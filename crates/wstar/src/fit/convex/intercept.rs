@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::loss::{LossName, Softmax, VectorLoss};
 use crate::oracle::{Query, Rows};
 use crate::problem::{Intercept, Problem};
-use crate::solve::intercept::best_intercept;
+use crate::solve::intercept::{best_intercept, root};
 use crate::solve::kink::Kink;
 
-/// Newton steps in one dimension converge in a handful; more means that rounding has the last word.
+/// Newton steps on a few intercepts converge in a handful; more means that rounding has the last word.
 const MOST_STEPS: usize = 50;
 
 /// Moves the intercepts of these parameters to their best place, weights fixed.
@@ -44,49 +44,24 @@ pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Resul
     }
 }
 
-/// A root of the slope along b, by Newton's method kept within what is known to hold the root.
+/// The root of the slope along b.
 fn polish_smooth(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()> {
     let mut along = vec![0.0; parameters.len()];
     let Some(last) = along.last_mut() else {
         return Ok(());
     };
     *last = 1.0;
-    let (mut below, mut above) = (f64::NEG_INFINITY, f64::INFINITY);
-    let (mut step, mut best) = (0.0, (f64::INFINITY, 0.0));
-    for _ in 0..MOST_STEPS {
+    let step = root(0.0, |step| {
         let query = Query::Line {
             at: parameters,
             along: &along,
             steps: &[step],
         };
         let line = problem.oracle.ask(query)?.line[0];
-        if line.slope.abs() < best.0 {
-            best = (line.slope.abs(), step);
-        }
-        if line.slope == 0.0 || !line.slope.is_finite() {
-            break;
-        }
-        if line.slope > 0.0 {
-            above = step;
-        } else {
-            below = step;
-        }
-        let newton = step - line.slope / line.curvature;
-        let next = if newton.is_finite() && newton > below && newton < above {
-            newton
-        } else if below.is_finite() && above.is_finite() {
-            0.5 * (below + above)
-        } else {
-            // The root lies beyond all that was tried: twice as far, in the direction of descent.
-            step - line.slope.signum() * step.abs().max(1.0)
-        };
-        if next == step {
-            break;
-        }
-        step = next;
-    }
+        Ok((line.slope, line.curvature))
+    })?;
     if let Some(intercept) = parameters.last_mut() {
-        *intercept += best.1;
+        *intercept += step;
     }
     Ok(())
 }
