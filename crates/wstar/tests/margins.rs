@@ -415,7 +415,7 @@ fn forged_intervals_are_refused() {
 #[test]
 fn noise_of_many_classes_does_not_end_in_numbers_that_are_none() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
-    for scale in [1e-300, 1e-160, 1e-30, 1.0, 1e30, 1e130, 1e160] {
+    for scale in [1e-300, 1e-160, 1e-30, 1.0, 1e30, 1e95, 1e160] {
         let base = noise(&mut random, 3, 30, &["a", "b", "c"]);
         let rows: Vec<Vec<f64>> = base
             .design
