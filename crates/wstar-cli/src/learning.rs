@@ -95,6 +95,9 @@ pub(crate) struct LearningArgs {
     /// Penalise the intercept like a weight
     #[arg(long)]
     pub(crate) penalize_intercept: bool,
+    /// Firth's correction: a logistic fit that exists for separated classes too
+    #[arg(long)]
+    pub(crate) firth: bool,
     /// Hyperplanes through the origin
     #[arg(long)]
     pub(crate) no_intercept: bool,

@@ -248,6 +248,7 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
         }),
         class_weight: learning.class_weight.as_deref().map(class_weights).transpose()?,
         penalize_intercept: learning.penalize_intercept,
+        firth: learning.firth,
         no_intercept: learning.no_intercept,
         holdout: args.holdout,
         seed: learning.seed,

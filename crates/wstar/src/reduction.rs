@@ -116,11 +116,17 @@ impl Reduction {
                 .collect(),
             _ => (0..count).map(|positive| Part::Against { positive }).collect(),
         };
-        let penalty = settings.penalty.unwrap_or(if method.is_regression() {
-            PenaltyName::None
-        } else {
-            PenaltyName::L2
-        });
+        if settings.firth && loss == LossName::Softmax {
+            return Err(Error::settings("--firth is for two classes")
+                .hint("--multiclass ovr makes a problem of two for each class"));
+        }
+        let penalty = settings
+            .penalty
+            .unwrap_or(if method.is_regression() || settings.firth {
+                PenaltyName::None
+            } else {
+                PenaltyName::L2
+            });
         if !loss.is_convex() && matches!(penalty, PenaltyName::L1 | PenaltyName::ElasticNet) {
             return Err(Error::settings(format!(
                 "--loss {} does not go with --penalty {}",
@@ -148,6 +154,7 @@ impl Reduction {
                 loss,
                 penalty: Penalty::new(penalty, settings.l1_ratio.unwrap_or(0.5))?,
                 intercept,
+                firth: settings.firth,
                 layout: Layout {
                     outputs,
                     features,

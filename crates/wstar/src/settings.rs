@@ -1,5 +1,7 @@
 //! What a user may ask of a fit: the method and its settings, checked at one door.
 
+mod convex;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +10,7 @@ use crate::data::Target;
 use crate::error::{Error, Result};
 use crate::loss::LossName;
 use crate::online::{Ties, Voters};
-use crate::penalty::{Penalty, PenaltyName};
+use crate::penalty::PenaltyName;
 use crate::schedule::Schedule;
 use crate::solve::SolverName;
 
@@ -282,6 +284,9 @@ pub struct Settings {
     /// Penalises the intercept like a weight.
     #[serde(default)]
     pub penalize_intercept: bool,
+    /// Takes the leading bias off a logistic fit, which then exists for separated classes too.
+    #[serde(default)]
+    pub firth: bool,
     /// Leaves the intercept out.
     pub no_intercept: bool,
     /// The share of the rows that was held out of the training, so that a claim is checked on the rest.
@@ -389,56 +394,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Refuses what makes no sense of a loss and a penalty.
-    fn check_convex(&self) -> Result<()> {
-        let method = self.method();
-        if self.c.is_some() && self.lambda.is_some() {
-            return Err(Error::settings("--C and --lambda say the same: give one of them"));
-        }
-        if let Some(loss) = self.loss
-            && method.is_convex()
-            && !method.losses().contains(&loss)
-        {
-            let known: Vec<&str> = method.losses().iter().map(|loss| loss.name()).collect();
-            return Err(Error::settings(format!(
-                "--loss {} does not go with --method {}",
-                loss.name(),
-                method.name()
-            ))
-            .hint(format!("its losses: {}", known.join(", "))));
-        }
-        Penalty::new(PenaltyName::ElasticNet, self.l1_ratio.unwrap_or(0.5))?;
-        if self.l1_ratio.is_some() && self.penalty != Some(PenaltyName::ElasticNet) {
-            return Err(Error::settings("--l1-ratio goes with --penalty elastic-net"));
-        }
-        if let Some(momentum) = self.momentum
-            && !(0.0..1.0).contains(&momentum)
-        {
-            return Err(Error::settings(format!(
-                "--momentum must be at least 0 and less than 1, not {momentum}"
-            )));
-        }
-        if self.batch == Some(0) {
-            return Err(Error::settings("--batch must be at least 1, not 0"));
-        }
-        if self.no_intercept && self.penalize_intercept {
-            return Err(Error::settings(
-                "--no-intercept leaves nothing for --penalize-intercept",
-            ));
-        }
-        if let Some(ClassWeights::Given(weights)) = &self.class_weight
-            && let Some((class, weight)) = weights.iter().find(|(_, w)| !(w.is_finite() && *w >= 0.0))
-        {
-            return Err(Error::settings(format!(
-                "the weight of class {class} must be a number of at least 0, not {weight}"
-            )));
-        }
-        Ok(())
-    }
-
     /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
     #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 25] {
+    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 26] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;
@@ -476,6 +434,7 @@ impl Settings {
             (self.multiclass.is_some(), "multiclass", classifiers),
             (self.class_weight.is_some(), "class-weight", classifiers),
             (self.penalize_intercept, "penalize-intercept", convex),
+            (self.firth, "firth", |method| method == Method::Logistic),
         ]
     }
 }

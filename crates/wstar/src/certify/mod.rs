@@ -2,6 +2,7 @@
 
 mod compensated;
 pub mod duality;
+mod firth;
 pub mod likelihood;
 mod mistakes;
 mod separation;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::certify::agree;
 use crate::certify::compensated::Compensated;
 use crate::certify::duality::{Definition, penalty_of};
+use crate::certify::firth;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, on_loss};
 use crate::oracle::Blocks;
@@ -56,7 +57,7 @@ impl Stationarity {
     }
 }
 
-/// Computes the slopes at a point in one pass over the rows.
+/// Computes the slopes at a point in one pass over the rows; two for Firth's correction.
 pub fn stationarity(
     blocks: &mut dyn Blocks,
     definition: &Definition,
@@ -66,6 +67,9 @@ pub fn stationarity(
     let layout = definition.layout;
     if layout.outputs != 1 {
         return Err(Error::model("stationarity is claimed for a loss that is convex"));
+    }
+    if definition.firth {
+        return firth::recompute(blocks, definition, parameters, tol);
     }
     let mut loss_value = Compensated::default();
     let mut slopes = vec![Compensated::default(); layout.len()];

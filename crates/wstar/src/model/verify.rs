@@ -244,7 +244,7 @@ fn verify_optimum(
         .zip(parameters.chunks_exact(layout.len().max(1)));
     let tol = settings.tol();
     match &model.certificate {
-        Certificate::Stationarity { parts: claims } if !definition.loss.is_convex() => {
+        Certificate::Stationarity { parts: claims } if !definition.is_convex() => {
             let mut parts = Vec::new();
             for (claim, (&part, point)) in claims.iter().zip(points) {
                 let found = stationarity(
@@ -259,7 +259,7 @@ fn verify_optimum(
             check_claims(claims.len(), &reduction, objections);
             Ok(Certificate::Stationarity { parts })
         }
-        Certificate::DualityGap { parts: claims } if definition.loss.is_convex() => {
+        Certificate::DualityGap { parts: claims } if definition.is_convex() => {
             let mut parts = Vec::new();
             for (claim, (&part, point)) in claims.iter().zip(points) {
                 let dual = claim.dual_point.clone();

@@ -7,6 +7,7 @@
 pub mod bfgs;
 pub mod coordinate_descent;
 pub mod dual_coordinate_descent;
+mod firth;
 pub mod gradient_descent;
 pub mod intercept;
 pub mod interior_point;
@@ -25,6 +26,7 @@ mod smooth;
 pub use bfgs::Bfgs;
 pub use coordinate_descent::CoordinateDescent;
 pub use dual_coordinate_descent::DualCoordinateDescent;
+pub use firth::Firth;
 pub use gradient_descent::GradientDescent;
 pub use intercept::{best_intercept, best_intercept_smooth};
 pub use interior_point::InteriorPoint;

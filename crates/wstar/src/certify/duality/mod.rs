@@ -48,6 +48,15 @@ pub struct Definition {
     pub intercept: Intercept,
     /// How the parameters lie.
     pub layout: Layout,
+    /// Whether half the logarithm of the information's determinant is taken off (Firth's correction).
+    pub firth: bool,
+}
+
+impl Definition {
+    /// Whether every stationary point is an optimum.
+    pub fn is_convex(&self) -> bool {
+        self.loss.is_convex() && !self.firth
+    }
 }
 
 /// How the dual point is rebuilt from the model and the data.

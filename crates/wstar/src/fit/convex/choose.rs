@@ -6,7 +6,7 @@ use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::settings::Settings;
 use crate::solve::{
-    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, GradientDescent, InteriorPoint, Lbfgs,
+    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, Firth, GradientDescent, InteriorPoint, Lbfgs,
     Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
 };
 
@@ -45,6 +45,12 @@ impl Plan {
             return Plan {
                 solvers: vec![solver(name, settings)],
                 why: why.into(),
+            };
+        }
+        if definition.firth {
+            return Plan {
+                solvers: vec![Box::new(Firth)],
+                why: "Firth's correction".into(),
             };
         }
         let (names, why) = by_shape(definition, rows);

@@ -16,7 +16,7 @@ const MOST_STEPS: usize = 50;
 
 /// Moves the intercepts of these parameters to their best place, weights fixed.
 pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()> {
-    if problem.intercept != Intercept::Free || !problem.loss.is_convex() {
+    if problem.intercept != Intercept::Free {
         return Ok(());
     }
     match (problem.loss, &problem.rows) {

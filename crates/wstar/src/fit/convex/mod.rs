@@ -207,7 +207,7 @@ fn put_together(
             link: link(reduction),
         },
         fit,
-        certificate: if reduction.definition.loss.is_convex() {
+        certificate: if reduction.definition.is_convex() {
             Certificate::DualityGap { parts: gaps }
         } else {
             Certificate::Stationarity { parts: slopes }
@@ -229,7 +229,12 @@ fn link(reduction: &Reduction) -> Link {
 
 fn notes(settings: &Settings, reduction: &Reduction, worst: Option<&Solved>) -> Vec<String> {
     let mut notes = Vec::new();
-    if !reduction.definition.loss.is_convex() {
+    if reduction.definition.firth {
+        notes.push(
+            "Firth's correction: the likelihood is weighted by Jeffreys' prior, and the optimum is finite"
+                .into(),
+        );
+    } else if !reduction.definition.is_convex() {
         notes.push("the loss is not convex: there may be a better optimum elsewhere".into());
     }
     if worst.is_some_and(|fit| fit.status == Status::Diverging) && reduction.definition.penalty.is_none() {

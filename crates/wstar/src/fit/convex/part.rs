@@ -58,7 +58,7 @@ impl Feed<'_> {
         dual: Option<&[f64]>,
         tol: f64,
     ) -> Result<Claim> {
-        if definition.loss.is_convex() {
+        if definition.is_convex() {
             return Ok(Claim::Gap(match self {
                 Feed::Memory(rows) => point::certify(rows, definition, parameters, dual, tol)?,
                 Feed::Stream(blocks) => point::certify_slopes(blocks, definition, parameters, tol)?,
@@ -208,7 +208,9 @@ fn attempt(
     let before = control.passes();
     feed.run(definition, |problem| {
         let mut solution = solver.solve(problem, from, control)?;
-        intercept::polish(problem, &mut solution.parameters)?;
+        if definition.is_convex() {
+            intercept::polish(problem, &mut solution.parameters)?;
+        }
         *passes += problem.oracle.passes() + control.passes() - before;
         Ok(solution)
     })

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::data::Dataset;
 use crate::fit::Outcome;
-use crate::inference;
+use crate::inference::{self, Inference};
 use crate::loss::LossName;
 use crate::model::Predictor;
 use crate::oracle::{Rows, Weights};
@@ -57,6 +57,14 @@ pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Reduction) 
         inference::logistic(&rows, layout, &parameters, level)
     };
     match inferred {
+        // The estimate does not maximise the likelihood, so criteria that take its maximum say nothing.
+        Ok(inference) if definition.firth => {
+            outcome.inference = Some(Inference {
+                aic: None,
+                bic: None,
+                ..inference
+            });
+        }
         Ok(inference) => outcome.inference = Some(inference),
         Err(reason) => outcome.fit.notes.push(format!("no standard errors: {reason}")),
     }

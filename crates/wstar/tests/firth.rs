@@ -1,0 +1,168 @@
+//! Firth's correction against closed forms and an independent computation.
+#![allow(clippy::unwrap_used, clippy::needless_range_loop)]
+
+use wstar::certify::Certificate;
+use wstar::data::Dataset;
+use wstar::model::{Model, Predictor};
+use wstar::settings::{Method, Settings};
+use wstar::watch::{Status, Unwatched};
+
+fn firth() -> Settings {
+    Settings {
+        firth: true,
+        tol: Some(1e-10),
+        ..Settings::for_method(Method::Logistic)
+    }
+}
+
+fn coefficients(model: &Model) -> Vec<f64> {
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        panic!("not linear")
+    };
+    let mut all = vec![discriminants[0].intercept];
+    all.extend(&discriminants[0].weights);
+    all
+}
+
+/// Fits, and has the claim checked.
+fn fit(data: &Dataset, settings: &Settings) -> Model {
+    let model = wstar::fit(data, settings, &mut Unwatched).unwrap();
+    assert_eq!(model.fit.status, Status::Converged);
+    assert!(matches!(model.certificate, Certificate::Stationarity { .. }));
+    let verdict = wstar::verify(&model, data).unwrap();
+    assert!(verdict.holds(), "{:?}", verdict.objections);
+    model
+}
+
+/// Rows of one binary feature: how many of (x, y) = (0, 0), (0, 1), (1, 0), (1, 1).
+fn table(counts: [usize; 4]) -> Dataset {
+    let mut rows = Vec::new();
+    let mut labels = Vec::new();
+    for (cell, &count) in counts.iter().enumerate() {
+        for _ in 0..count {
+            rows.push(vec![(cell / 2) as f64]);
+            labels.push(if cell % 2 == 1 { "yes" } else { "no" });
+        }
+    }
+    Dataset::labelled(&rows, &labels).unwrap()
+}
+
+#[test]
+fn a_table_of_two_by_two_gets_half_a_count_in_each_cell() {
+    // The model is saturated, so Jeffreys' prior adds ½ to every cell (Firth 1993, section 3.3): also where a
+    // cell is empty and no maximum-likelihood estimate exists.
+    for counts in [
+        [10, 3, 4, 12],
+        [10, 0, 4, 12],
+        [7, 0, 0, 9],
+        [1, 1, 1, 1],
+        [30, 1, 0, 2],
+    ] {
+        let model = fit(&table(counts), &firth());
+        let [a, b, c, d] = counts.map(|count| count as f64 + 0.5);
+        let found = coefficients(&model);
+        let intercept = (b / a).ln();
+        assert!((found[0] - intercept).abs() < 1e-8, "{counts:?}: {found:?}");
+        assert!(
+            (found[1] - ((d / c).ln() - intercept)).abs() < 1e-8,
+            "{counts:?}: {found:?}"
+        );
+        // The standard error of the log-odds ratio is that of the information at the estimate.
+        let (p, q) = (b / (a + b), d / (c + d));
+        let (n, m) = ((counts[0] + counts[1]) as f64, (counts[2] + counts[3]) as f64);
+        let error = (1.0 / (n * p * (1.0 - p)) + 1.0 / (m * q * (1.0 - q))).sqrt();
+        let inference = model.inference.as_ref().unwrap();
+        assert!((inference.coefficients[0].standard_error - error).abs() < 1e-7);
+        assert!(inference.aic.is_none());
+    }
+}
+
+#[test]
+fn a_weight_of_two_is_the_row_twice() {
+    let twice = table([6, 2, 0, 4]);
+    let mut once = table([3, 1, 0, 2]);
+    once.weights = Some(vec![2.0; once.rows()]);
+    let (twice, once) = (fit(&twice, &firth()), fit(&once, &firth()));
+    for (a, b) in coefficients(&twice).iter().zip(coefficients(&once)) {
+        assert!((a - b).abs() < 1e-9);
+    }
+}
+
+/// −ℓ − ½ ln det I by definition, for three parameters; the second feature from 1000 on, so that no digit is lost.
+fn objective(rows: &[Vec<f64>], labels: &[&str], beta: &[f64]) -> f64 {
+    let mut information = [[0.0f64; 3]; 3];
+    let mut value = 0.0;
+    for (row, label) in rows.iter().zip(labels) {
+        let x = [1.0, row[0], row[1] - 1000.0];
+        let z: f64 = x.iter().zip(beta).map(|(x, b)| x * b).sum();
+        let p = 1.0 / (1.0 + (-z).exp());
+        value -= if *label == "yes" { p.ln() } else { (1.0 - p).ln() };
+        for j in 0..3 {
+            for k in 0..3 {
+                information[j][k] += p * (1.0 - p) * x[j] * x[k];
+            }
+        }
+    }
+    let m = information;
+    let determinant = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+        - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+        + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    value - 0.5 * determinant.ln()
+}
+
+#[test]
+fn the_corrected_likelihood_is_highest_there() {
+    // Separated classes in two features, one of them with an offset and a scale of its own.
+    let rows: Vec<Vec<f64>> = (0..14)
+        .map(|i| vec![f64::from(i), 1000.0 + 0.01 * f64::from(i * i % 11)])
+        .collect();
+    let labels: Vec<&str> = (0..14).map(|i| if i < 8 { "no" } else { "yes" }).collect();
+    let data = Dataset::labelled(&rows, &labels).unwrap();
+    let model = fit(&data, &firth());
+    let mut beta = coefficients(&model);
+    beta[0] += 1000.0 * beta[2];
+    let best = objective(&rows, &labels, &beta);
+    assert!((best - model.fit.objective.unwrap()).abs() < 1e-6 * best.abs().max(1.0));
+    for step in [1e-3, -1e-3, 0.1, -0.1] {
+        for direction in [
+            [1.0, 0.0, 0.0],
+            [0.0, 0.1, 0.0],
+            [0.0, 0.0, 1.0],
+            [-2.0, 1.0, 0.0],
+        ] {
+            let moved: Vec<f64> = beta.iter().zip(direction).map(|(b, d)| b + step * d).collect();
+            assert!(objective(&rows, &labels, &moved) > best, "{step} {direction:?}");
+        }
+    }
+}
+
+#[test]
+fn what_changes_the_likelihood_is_refused() {
+    let data = table([3, 1, 2, 2]);
+    for settings in [
+        Settings {
+            c: Some(2.0),
+            ..firth()
+        },
+        Settings {
+            penalty: Some(wstar::penalty::PenaltyName::L2),
+            ..firth()
+        },
+        Settings {
+            method: Some(Method::Svm),
+            ..firth()
+        },
+    ] {
+        let error = wstar::fit(&data, &settings, &mut Unwatched)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("--firth"), "{error}");
+    }
+    // Two equal columns have no information matrix that can be inverted.
+    let rows = [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [2.0, 2.0]].map(Vec::from);
+    let data = Dataset::labelled(&rows, &["a", "b", "a", "b"]).unwrap();
+    let error = wstar::fit(&data, &firth(), &mut Unwatched)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("depend on each other"), "{error}");
+}
