@@ -1,0 +1,306 @@
+//! The decision: peel, search, reduce; and what proves each verdict, checked exactly before it is given.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::One;
+
+use super::face::{self, Reduced};
+use super::frame::{Frame, Scaling};
+use super::peel::{Peeled, Threshold, peel};
+use super::ranges::Ranges;
+use super::rational::{self, Decided, separates};
+use super::session::Session;
+use super::working_set::{Found, Search};
+use crate::certify::proof::{Combination, Hulls, Normal};
+use crate::exact::{self, Circuit, Exactly, Plane, Signed};
+use crate::kernel::dense::squared_norm;
+use crate::model::Hyperplane;
+
+/// Coordinates beyond which the last resort would take longer than anyone waits.
+const MOST_RATIONAL: usize = 400;
+
+/// A verdict with what proves it.
+#[derive(Debug, Clone)]
+pub(super) enum Answer {
+    /// A hyperplane, and points of the hulls.
+    Separable(Hyperplane, Hulls),
+    /// A hyperplane that separates weakly, its nearest doubles, and a combination that vanishes.
+    Quasi(Normal, Hyperplane, Combination),
+    /// A combination that vanishes on points that span all, and vectors orthogonal to all.
+    Inseparable(Combination, Vec<Vec<BigInt>>),
+    /// It was stopped, or it is beyond what was tried.
+    Undecided,
+}
+
+/// One decision.
+pub(super) struct Decision<'a, 's, 'w> {
+    pub(super) signed: Signed<'a>,
+    /// Whether a separable set is to get the hyperplane of the largest margin.
+    pub(super) largest: bool,
+    pub(super) session: &'s mut Session<'w>,
+}
+
+impl Decision<'_, '_, '_> {
+    /// Decides.
+    pub(super) fn decide(&mut self) -> Answer {
+        let peeled = peel(&self.signed, &mut || self.session.stop());
+        if peeled.gone == 0 {
+            return self.unpeeled(&peeled);
+        }
+        let mut support = Vec::new();
+        if !peeled.rows.is_empty() {
+            let frame = Frame::new(self.signed, &peeled.ranges, Scaling::Each);
+            let mut search = Search::new(frame, &peeled.rows);
+            match search.decide(self.session) {
+                Found::Circuit(circuit) => {
+                    if let Some(answer) = self.weak_column(&peeled, self.exact_circuit(&circuit)) {
+                        return answer;
+                    }
+                    return self.resort(&peeled, search.in_hand());
+                }
+                Found::Separates => support = rows_of(&search.multipliers()),
+                Found::Stopped => return Answer::Undecided,
+                Found::Blurred | Found::Nothing => return self.resort(&peeled, search.in_hand()),
+            }
+        }
+        // What is left can be separated, and with it all.
+        let all: Vec<usize> = self.signed.participants().collect();
+        let ranges = Ranges::of(&self.signed, &all);
+        let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &all);
+        search.take(&support);
+        match search.decide(self.session) {
+            Found::Separates => {
+                if let Some(answer) = self.strictly(&search, &all, &ranges) {
+                    return answer;
+                }
+                self.resort(&peeled, search.in_hand())
+            }
+            Found::Stopped => Answer::Undecided,
+            _ => self.resort(&peeled, search.in_hand()),
+        }
+    }
+
+    /// No column separates by itself.
+    fn unpeeled(&mut self, peeled: &Peeled) -> Answer {
+        let frame = Frame::new(self.signed, &peeled.ranges, Scaling::Each);
+        let mut search = Search::new(frame, &peeled.rows);
+        let hand = |search: &Search<'_>| search.in_hand().to_vec();
+        match search.decide(self.session) {
+            Found::Separates => {
+                if let Some(answer) = self.strictly(&search, &peeled.rows, &peeled.ranges) {
+                    return answer;
+                }
+                self.resort(peeled, &hand(&search))
+            }
+            Found::Circuit(first) => {
+                let few = hand(&search);
+                match face::reduce(&mut search, &first, self.session) {
+                    Reduced::Overlap(hint) => self.exact_circuit(&hint).and_then(|c| self.spanning(c)),
+                    Reduced::Weakly(face) => self.weakly(&face, &first, &search.hyperplane()),
+                    Reduced::Blurred => None,
+                    Reduced::Stopped => return Answer::Undecided,
+                }
+                .unwrap_or_else(|| self.resort(peeled, &few))
+            }
+            Found::Blurred => self.resort(peeled, &hand(&search)),
+            Found::Nothing | Found::Stopped => Answer::Undecided,
+        }
+    }
+
+    /// Exact weights near these, if there are any and time for them.
+    fn exact_circuit(&self, hint: &[(usize, f64)]) -> Option<Circuit> {
+        let (rows, weights): (Vec<usize>, Vec<f64>) = hint.iter().copied().unzip();
+        match exact::circuit(&self.signed, &rows, &weights, &self.session.exact_budget()) {
+            Exactly::Found(circuit) => Some(circuit),
+            Exactly::Absent | Exactly::BudgetSpent => None,
+        }
+    }
+
+    /// A column that separates weakly, and a combination that nothing separates strictly.
+    fn weak_column(&self, peeled: &Peeled, circuit: Option<Circuit>) -> Option<Answer> {
+        let plane = threshold_plane(peeled.first?, self.signed.design.features());
+        let normal = Normal::from(&plane);
+        Some(Answer::Quasi(normal, plane, Combination::exact(&circuit?)))
+    }
+
+    /// The hyperplane of a search that separates, if it does so exactly; with the largest margin if that is asked.
+    fn strictly(&mut self, search: &Search<'_>, rows: &[usize], ranges: &Ranges) -> Option<Answer> {
+        let mut plane = search.hyperplane();
+        let first = separates(&self.signed, rows, &plane);
+        let mut multipliers = search.multipliers();
+        let uniform = search.frame.is_uniform();
+        if !uniform && (self.largest || !first) {
+            let mut second = Search::new(Frame::new(self.signed, ranges, Scaling::Alike), rows);
+            second.take(&rows_of(&multipliers));
+            if second.decide(self.session) == Found::Separates {
+                let other = second.hyperplane();
+                if separates(&self.signed, rows, &other) {
+                    (plane, multipliers) = (other, second.multipliers());
+                    return Some(Answer::Separable(plane, self.hulls(&multipliers)));
+                }
+            }
+        }
+        first.then(|| Answer::Separable(plane, self.hulls(&multipliers)))
+    }
+
+    /// The points of the hulls that these multipliers make; any points, where they make none.
+    pub(super) fn hulls(&self, multipliers: &[(usize, f64)]) -> Hulls {
+        let signed = &self.signed;
+        let side = |y: i8| -> Vec<(u64, f64)> {
+            let of_class = |i: usize| !signed.intercept || signed.signs[i] == y;
+            let made: Vec<(u64, f64)> = multipliers
+                .iter()
+                .filter(|&&(i, a)| a > 0.0 && of_class(i))
+                .map(|&(i, a)| (i as u64, a))
+                .collect();
+            if made.is_empty() {
+                signed
+                    .participants()
+                    .find(|&i| of_class(i))
+                    .map(|i| (i as u64, 1.0))
+                    .into_iter()
+                    .collect()
+            } else {
+                made
+            }
+        };
+        Hulls {
+            positive: side(1),
+            negative: if signed.intercept { side(-1) } else { Vec::new() },
+        }
+    }
+
+    /// The circuit proves overlap if its points span what all span.
+    fn spanning(&self, circuit: Circuit) -> Option<Answer> {
+        let points: Vec<usize> = circuit.points.iter().map(|&i| i as usize).collect();
+        let (rank, width) = (exact::rank_at_least(&self.signed, &points), self.signed.width());
+        let mut orthogonal = Vec::new();
+        if rank < width {
+            orthogonal = exact::null_vectors(&self.signed, &self.session.exact_budget()).found()?;
+        }
+        (rank + orthogonal.len() == width)
+            .then(|| Answer::Inseparable(Combination::exact(&circuit), orthogonal))
+    }
+
+    /// A vector near `plane` that vanishes on the face and is nowhere negative, with the first circuit.
+    fn weakly(&self, face: &[usize], first: &[(usize, f64)], plane: &Hyperplane) -> Option<Answer> {
+        let circuit = self.exact_circuit(first)?;
+        let mut guess = plane.lifted();
+        if !self.signed.intercept {
+            guess.pop();
+        }
+        // Weights that are only rounding would stay as they are, and need not vanish then.
+        let size = squared_norm(&guess).sqrt();
+        guess.iter_mut().for_each(|g| *g /= size);
+        let v = exact::vanishing(&self.signed, face, &guess, &self.session.exact_budget()).found()?;
+        self.weak_answer(v, circuit)
+    }
+
+    /// The answer of a vector that is nowhere negative and somewhere positive; nothing if it is not.
+    fn weak_answer(&self, v: Vec<BigRational>, circuit: Circuit) -> Option<Answer> {
+        use rayon::prelude::*;
+        let plane = Plane::lifted(&exact::cleared(&v), self.signed.intercept);
+        let rows: Vec<usize> = self.signed.participants().collect();
+        let side = |i: usize| {
+            let order = plane.sign(self.signed.design.row(i));
+            if self.signed.signs[i] < 0 {
+                order.reverse()
+            } else {
+                order
+            }
+        };
+        let (negative, positive) = rows
+            .par_iter()
+            .map(|&i| side(i))
+            .map(|order| (order.is_lt(), order.is_gt()))
+            .reduce(|| (false, false), |a, b| (a.0 || b.0, a.1 || b.1));
+        (!negative && positive).then(|| {
+            let normal = Normal::from_rationals(&v, self.signed.intercept);
+            Answer::Quasi(
+                normal,
+                nearest(&v, self.signed.intercept),
+                Combination::exact(&circuit),
+            )
+        })
+    }
+
+    /// Decides without rounding.
+    fn resort(&mut self, peeled: &Peeled, few: &[usize]) -> Answer {
+        if self.signed.width() > MOST_RATIONAL || self.session.stop() {
+            return Answer::Undecided;
+        }
+        let all: Vec<usize> = self.signed.participants().collect();
+        let whole = peeled.gone == 0;
+        if !peeled.rows.is_empty() {
+            let few: Vec<usize> = few
+                .iter()
+                .copied()
+                .filter(|i| peeled.rows.binary_search(i).is_ok())
+                .collect();
+            match rational::decide(&self.signed, &peeled.rows, &few, whole, self.session) {
+                Decided::Separable(v) if whole => return self.rounded(&all, &v),
+                Decided::Separable(_) => {}
+                Decided::Circuit(circuit) => {
+                    return self
+                        .weak_column(peeled, Some(circuit))
+                        .unwrap_or(Answer::Undecided);
+                }
+                Decided::Weakly(circuit, v) => {
+                    let v = v
+                        .into_iter()
+                        .map(|x| BigRational::new(x, BigInt::one()))
+                        .collect();
+                    return self.weak_answer(v, circuit).unwrap_or(Answer::Undecided);
+                }
+                Decided::Overlap(circuit) => return self.spanning(circuit).unwrap_or(Answer::Undecided),
+                Decided::Stopped => return Answer::Undecided,
+            }
+        }
+        match rational::decide(&self.signed, &all, few, false, self.session) {
+            Decided::Separable(v) => self.rounded(&all, &v),
+            _ => Answer::Undecided,
+        }
+    }
+
+    fn rounded(&self, rows: &[usize], v: &[BigInt]) -> Answer {
+        match rational::rounded(&self.signed, rows, v) {
+            Some(plane) => Answer::Separable(plane, self.hulls(&[])),
+            None => Answer::Undecided,
+        }
+    }
+}
+
+fn rows_of(multipliers: &[(usize, f64)]) -> Vec<usize> {
+    multipliers.iter().map(|&(i, _)| i).collect()
+}
+
+fn threshold_plane(threshold: Threshold, features: usize) -> Hyperplane {
+    let mut plane = Hyperplane::zero(features);
+    plane.weights[threshold.column] = threshold.sign;
+    plane.intercept = -threshold.sign * threshold.at;
+    plane
+}
+
+/// The nearest doubles, the largest of them near 1.
+fn nearest(v: &[BigRational], intercept: bool) -> Hyperplane {
+    use num_traits::ToPrimitive;
+    let integers = exact::cleared(v);
+    let shift = integers
+        .iter()
+        .map(BigInt::bits)
+        .max()
+        .unwrap_or_default()
+        .saturating_sub(900);
+    let mut values: Vec<f64> = integers
+        .iter()
+        .map(|x| (x >> shift).to_f64().unwrap_or_default())
+        .collect();
+    let largest = values.iter().fold(f64::MIN_POSITIVE, |m, v| m.max(v.abs()));
+    values.iter_mut().for_each(|v| *v /= largest);
+    let last = if intercept {
+        values.pop().unwrap_or_default()
+    } else {
+        0.0
+    };
+    Hyperplane::new(values, last)
+}

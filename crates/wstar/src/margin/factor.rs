@@ -1,0 +1,262 @@
+//! The factor of an active set: N = QR with rows of the problem as columns of N, one more or one fewer at a time.
+//!
+//! Q has orthonormal columns. The first few are *fixed*: they span the directions that every vector is to avoid,
+//! and belong to no column of N. A column is added by Gram–Schmidt with as many passes as orthogonality needs
+//! (Daniel, Gragg, Kaufman and Stewart 1976) and removed by Givens rotations, both in time of the order of Q.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+/// Gram–Schmidt is repeated while a pass leaves less than this of the length.
+const KEPT: f64 = 0.7;
+/// Passes after which what is left is nothing but rounding.
+const MOST_PASSES: usize = 4;
+
+/// Q and R.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Factor {
+    dimension: usize,
+    fixed: usize,
+    /// Q, column by column.
+    q: Vec<f64>,
+    /// The columns of R, each as long as its place from 1.
+    r: Vec<Vec<f64>>,
+}
+
+/// `y = Aᵀx` for A of `x.len()` rows, column by column.
+fn transposed_product(a: &[f64], x: &[f64], y: &mut [f64]) {
+    if x.is_empty() || y.is_empty() {
+        return y.fill(0.0);
+    }
+    let columns = y.len();
+    matmul(
+        MatMut::from_column_major_slice_mut(y, columns, 1),
+        Accum::Replace,
+        MatRef::from_column_major_slice(a, x.len(), columns).transpose(),
+        MatRef::from_column_major_slice(x, x.len(), 1),
+        1.0,
+        Par::Seq,
+    );
+}
+
+/// `y += scale·Ax` for A of `y.len()` rows, column by column.
+fn add_product(scale: f64, a: &[f64], x: &[f64], y: &mut [f64]) {
+    if x.is_empty() || y.is_empty() {
+        return;
+    }
+    let rows = y.len();
+    matmul(
+        MatMut::from_column_major_slice_mut(y, rows, 1),
+        Accum::Add,
+        MatRef::from_column_major_slice(a, rows, x.len()),
+        MatRef::from_column_major_slice(x, x.len(), 1),
+        scale,
+        Par::Seq,
+    );
+}
+
+/// `y = Ax` for A of rows as long as `x`, row by row.
+pub(super) fn row_products(a: &[f64], x: &[f64], y: &mut [f64]) {
+    transposed_product(a, x, y);
+}
+
+fn norm(x: &[f64]) -> f64 {
+    crate::kernel::dense::squared_norm(x).sqrt()
+}
+
+/// What is left of a vector off the span of Q, and what of it lies there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Projection {
+    /// The coordinates in Q, those of the fixed directions first.
+    pub(super) inside: Vec<f64>,
+    /// The part orthogonal to Q.
+    pub(super) outside: Vec<f64>,
+    /// The length of that part; 0 where it is nothing but rounding.
+    pub(super) length: f64,
+}
+
+impl Factor {
+    /// No column yet.
+    pub(super) fn new(dimension: usize) -> Self {
+        Factor {
+            dimension,
+            ..Factor::default()
+        }
+    }
+
+    /// How many columns N has.
+    pub(super) fn columns(&self) -> usize {
+        self.r.len()
+    }
+
+    /// How many directions are fixed.
+    pub(super) fn fixed(&self) -> usize {
+        self.fixed
+    }
+
+    /// The largest dimension that there is.
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Splits `x` into what lies in the span of Q and what does not.
+    pub(super) fn project(&self, x: &[f64], into: &mut Projection) {
+        let width = self.fixed + self.r.len();
+        into.inside.clear();
+        into.inside.resize(width, 0.0);
+        into.outside.clear();
+        into.outside.extend_from_slice(x);
+        let whole = norm(x);
+        into.length = whole;
+        let mut more = vec![0.0; width];
+        for pass in 0..MOST_PASSES {
+            transposed_product(&self.q, &into.outside, &mut more);
+            add_product(-1.0, &self.q, &more, &mut into.outside);
+            into.inside.iter_mut().zip(&more).for_each(|(i, m)| *i += m);
+            let left = norm(&into.outside);
+            let enough = left > KEPT * into.length && pass > 0 || left > KEPT * whole;
+            into.length = left;
+            if enough || left == 0.0 {
+                break;
+            }
+            if left <= f64::EPSILON * whole {
+                into.length = 0.0;
+                break;
+            }
+        }
+    }
+
+    /// Adds the vector that was projected as a column. Its part outside must not be 0.
+    pub(super) fn push(&mut self, projection: &Projection) {
+        let scale = 1.0 / projection.length;
+        self.q.extend(projection.outside.iter().map(|e| e * scale));
+        let mut column = projection.inside[self.fixed..].to_vec();
+        column.push(projection.length);
+        self.r.push(column);
+    }
+
+    /// Makes the direction of the vector that was projected one of the fixed ones; there may be no columns then.
+    pub(super) fn fix(&mut self, projection: &Projection) {
+        debug_assert!(self.r.is_empty());
+        let scale = 1.0 / projection.length;
+        self.q.extend(projection.outside.iter().map(|e| e * scale));
+        self.fixed += 1;
+    }
+
+    /// Takes all columns out and leaves the fixed directions.
+    pub(super) fn clear(&mut self) {
+        self.r.clear();
+        self.q.truncate(self.fixed * self.dimension);
+    }
+
+    /// Takes column `k` out.
+    pub(super) fn remove(&mut self, k: usize) {
+        self.r.remove(k);
+        for j in k..self.r.len() {
+            // Column j now has one entry too many: a rotation of rows j and j + 1 takes it away.
+            let (a, b) = (self.r[j][j], self.r[j][j + 1]);
+            let length = a.hypot(b);
+            let (c, s) = if length > 0.0 {
+                (a / length, b / length)
+            } else {
+                (1.0, 0.0)
+            };
+            self.r[j][j] = length;
+            self.r[j].truncate(j + 1);
+            for column in &mut self.r[j + 1..] {
+                let (a, b) = (column[j], column[j + 1]);
+                column[j] = c * a + s * b;
+                column[j + 1] = c * b - s * a;
+            }
+            let start = (self.fixed + j) * self.dimension;
+            let (first, second) = self.q[start..start + 2 * self.dimension].split_at_mut(self.dimension);
+            for (a, b) in first.iter_mut().zip(second) {
+                (*a, *b) = (c * *a + s * *b, c * *b - s * *a);
+            }
+        }
+        self.q.truncate((self.fixed + self.r.len()) * self.dimension);
+    }
+
+    /// Solves `Rx = h` in place.
+    pub(super) fn solve(&self, h: &mut [f64]) {
+        for (k, column) in self.r.iter().enumerate().rev() {
+            h[k] /= column[k];
+            let value = h[k];
+            h[..k].iter_mut().zip(column).for_each(|(h, r)| *h -= value * r);
+        }
+    }
+
+    /// Solves `Rᵀx = h` in place.
+    pub(super) fn solve_transposed(&self, h: &mut [f64]) {
+        for (k, column) in self.r.iter().enumerate() {
+            let dot = crate::kernel::dense::dot(&column[..k], &h[..k]);
+            h[k] = (h[k] - dot) / column[k];
+        }
+    }
+
+    /// `y += scale·Qx` over the columns of N, without the fixed directions.
+    pub(super) fn add_combination(&self, scale: f64, x: &[f64], y: &mut [f64]) {
+        add_product(scale, &self.q[self.fixed * self.dimension..], x, y);
+    }
+
+    /// The coordinates of `x` in the fixed directions.
+    pub(super) fn within_fixed(&self, x: &[f64]) -> Vec<f64> {
+        let mut inside = vec![0.0; self.fixed];
+        transposed_product(&self.q[..self.fixed * self.dimension], x, &mut inside);
+        inside
+    }
+
+    /// Takes the fixed directions out of `x`.
+    pub(super) fn avoid_fixed(&self, x: &mut [f64]) {
+        let mut inside = vec![0.0; self.fixed];
+        let fixed = &self.q[..self.fixed * self.dimension];
+        for _ in 0..2 {
+            transposed_product(fixed, x, &mut inside);
+            add_product(-1.0, fixed, &inside, x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn adding_and_removing_keeps_the_factor() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let dimension = 12;
+        let mut factor = Factor::new(dimension);
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        let mut projection = Projection::default();
+        for step in 0..300 {
+            if columns.len() == dimension || (step % 3 == 2 && !columns.is_empty()) {
+                let k = random.random_range(0..columns.len());
+                columns.remove(k);
+                factor.remove(k);
+            } else {
+                let x: Vec<f64> = (0..dimension).map(|_| random.random_range(-1.0..1.0)).collect();
+                factor.project(&x, &mut projection);
+                factor.push(&projection);
+                columns.push(x);
+            }
+            // N = QR, column by column; and Q is orthonormal.
+            for (k, x) in columns.iter().enumerate() {
+                let mut made = vec![0.0; dimension];
+                let mut r = factor.r[k].clone();
+                r.resize(columns.len(), 0.0);
+                factor.add_combination(1.0, &r, &mut made);
+                let error = x
+                    .iter()
+                    .zip(&made)
+                    .map(|(a, b)| (a - b).abs())
+                    .fold(0.0, f64::max);
+                assert!(error < 1e-13, "{error}");
+                let unit = &factor.q[k * dimension..(k + 1) * dimension];
+                factor.project(unit, &mut projection);
+                assert!(projection.length < 1e-13 && (projection.inside[k] - 1.0).abs() < 1e-13);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The coordinates of the method: columns centred and scaled, labels folded in, the intercept as a last coordinate.
+//!
+//! nᵢ = yᵢ(s∘(xᵢ − c), κ). Scales are powers of two, so that scaling does not round. For the question whether
+//! a hyperplane exists every column has its own; for the largest margin all have the same.
+
+use rayon::prelude::*;
+
+use super::ranges::Ranges;
+use crate::exact::Signed;
+use crate::kernel::double_double::DoubleDouble;
+use crate::model::Hyperplane;
+
+/// Rows that one thread scores at a time.
+const BLOCK: usize = 1024;
+
+/// How columns are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scaling {
+    /// Each by its own range.
+    Each,
+    /// All alike: margins keep their proportions.
+    Alike,
+}
+
+/// The coordinates.
+#[derive(Debug, Clone)]
+pub(super) struct Frame<'a> {
+    pub(super) signed: Signed<'a>,
+    /// The columns in use.
+    columns: Vec<usize>,
+    /// Where each column of the design went; `u32::MAX` if nowhere.
+    places: Vec<u32>,
+    centre: Vec<f64>,
+    scale: Vec<f64>,
+    /// κ.
+    lift: f64,
+}
+
+/// The power of two next below, within what can be divided by.
+fn power_of_two(x: f64) -> f64 {
+    if x > 0.0 && x.is_finite() {
+        let exponent = ((x.to_bits() >> 52) & 0x7FF) as i32 - 1023;
+        2f64.powi(exponent.clamp(-500, 500))
+    } else {
+        1.0
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// The coordinates for rows with these ranges.
+    pub(super) fn new(signed: Signed<'a>, ranges: &Ranges, scaling: Scaling) -> Self {
+        let columns = ranges.telling(signed.intercept);
+        let mut places = vec![u32::MAX; ranges.features()];
+        columns
+            .iter()
+            .enumerate()
+            .for_each(|(k, &j)| places[j] = k as u32);
+        let mut centre: Vec<f64> = columns
+            .iter()
+            .map(|&j| if signed.intercept { ranges.mean(j) } else { 0.0 })
+            .collect();
+        let size = |k: usize, c: f64| {
+            let (least, largest) = ranges.whole(columns[k]);
+            (largest - c).abs().max((least - c).abs())
+        };
+        let sizes: Vec<f64> = centre
+            .iter()
+            .enumerate()
+            .map(|(k, &c)| power_of_two(size(k, c)))
+            .collect();
+        let largest = sizes.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let scale: Vec<f64> = sizes
+            .iter()
+            .map(|&size| match scaling {
+                Scaling::Each => 1.0 / size,
+                Scaling::Alike => 1.0 / power_of_two(largest),
+            })
+            .collect();
+        // A mean with few bits subtracts without rounding from data that have few themselves.
+        for (c, size) in centre.iter_mut().zip(&sizes) {
+            let unit = size / 256.0;
+            let rounded = (*c / unit).round() * unit;
+            if rounded.is_finite() {
+                *c = rounded;
+            }
+        }
+        let lift = power_of_two((columns.len() as f64).sqrt().max(1.0) / 2.0);
+        Frame {
+            signed,
+            columns,
+            places,
+            centre,
+            scale,
+            lift,
+        }
+    }
+
+    /// How many coordinates a row has.
+    pub(super) fn dimension(&self) -> usize {
+        self.columns.len() + usize::from(self.signed.intercept)
+    }
+
+    /// κ if there is an intercept.
+    pub(super) fn lift(&self) -> Option<f64> {
+        self.signed.intercept.then_some(self.lift)
+    }
+
+    /// Whether all columns have the same scale, so that the optimum is the largest margin's.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.scale.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    /// yᵢ.
+    pub(super) fn label(&self, i: usize) -> f64 {
+        f64::from(self.signed.signs[i])
+    }
+
+    /// nᵢ.
+    pub(super) fn row(&self, i: usize, into: &mut Vec<f64>) {
+        let y = self.label(i);
+        into.clear();
+        if self.signed.design.is_sparse() {
+            into.extend(self.centre.iter().zip(&self.scale).map(|(c, s)| -y * c * s));
+            self.signed.design.row(i).for_each(|j, x| {
+                if let Some(k) = self.place(j) {
+                    into[k] = y * (x - self.centre[k]) * self.scale[k];
+                }
+            });
+        } else {
+            let x = self.signed.design.row(i);
+            into.resize(self.columns.len(), 0.0);
+            x.for_each(|j, x| {
+                if let Some(k) = self.place(j) {
+                    into[k] = y * (x - self.centre[k]) * self.scale[k];
+                }
+            });
+        }
+        if self.signed.intercept {
+            into.push(y * self.lift);
+        }
+    }
+
+    fn place(&self, j: usize) -> Option<usize> {
+        self.places
+            .get(j)
+            .filter(|&&k| k != u32::MAX)
+            .map(|&k| k as usize)
+    }
+
+    /// The hyperplane of `v` in the data's own coordinates.
+    pub(super) fn hyperplane(&self, v: &[f64]) -> Hyperplane {
+        let mut weights = vec![0.0; self.places.len()];
+        let mut shift = DoubleDouble::ZERO;
+        for (((&j, v), s), &c) in self.columns.iter().zip(v).zip(&self.scale).zip(&self.centre) {
+            weights[j] = v * s;
+            shift = shift + DoubleDouble::product(weights[j], c);
+        }
+        let intercept = match v.last() {
+            Some(&b) if self.signed.intercept => (DoubleDouble::product(b, self.lift) - shift).value(),
+            _ => 0.0,
+        };
+        Hyperplane::new(weights, intercept)
+    }
+
+    /// yᵢ(w·xᵢ + b) for each of the rows.
+    pub(super) fn scores(&self, rows: &[usize], plane: &Hyperplane) -> Vec<f64> {
+        let mut scores = vec![0.0; rows.len()];
+        scores
+            .par_chunks_mut(BLOCK)
+            .zip(rows.par_chunks(BLOCK))
+            .for_each(|(scores, rows)| {
+                for (score, &i) in scores.iter_mut().zip(rows) {
+                    *score = self.label(i) * plane.score(self.signed.design.row(i));
+                }
+            });
+        scores
+    }
+}

@@ -1,0 +1,112 @@
+//! Peeling: columns that separate weakly by themselves.
+//!
+//! If no value of a column in one class is above any in the other, the hyperplane at the threshold between
+//! them has every row on its right side or on itself. Whatever the rows *on* it can do, all rows can, for a large
+//! enough multiple of this hyperplane takes care of the others. So the rows off it are dropped, the column
+//! is then constant, and the next column may have become one that separates. One-hot data fall apart this way.
+
+use super::ranges::Ranges;
+use crate::exact::Signed;
+
+/// A column's hyperplane `±(xⱼ − t) ≥ 0`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Threshold {
+    pub(super) column: usize,
+    /// +1 if the positive class is above.
+    pub(super) sign: f64,
+    pub(super) at: f64,
+}
+
+/// What is left.
+#[derive(Debug, Clone)]
+pub(super) struct Peeled {
+    /// The rows that are left, in order.
+    pub(super) rows: Vec<usize>,
+    /// How many have gone.
+    pub(super) gone: usize,
+    /// The first column that separated, and how.
+    pub(super) first: Option<Threshold>,
+    /// The columns of what is left.
+    pub(super) ranges: Ranges,
+}
+
+/// The hyperplane of column `j`, if it has some row off itself and none on the wrong side.
+fn threshold(ranges: &Ranges, j: usize, intercept: bool) -> Option<Threshold> {
+    let [p, n] = ranges.column(j);
+    let between = |low: f64, high: f64| {
+        // One end of the gap where no number lies inside, or where the middle is not a number.
+        let middle = low + (high - low) / 2.0;
+        if low < middle && middle < high {
+            middle
+        } else {
+            low
+        }
+    };
+    let (above, below) = (p.least >= n.largest, n.least >= p.largest);
+    if !intercept {
+        let above = p.least >= 0.0 && n.largest <= 0.0;
+        let below = n.least >= 0.0 && p.largest <= 0.0;
+        let (least, largest) = ranges.whole(j);
+        return ((above || below) && (least < 0.0 || largest > 0.0)).then_some(Threshold {
+            column: j,
+            sign: if above { 1.0 } else { -1.0 },
+            at: 0.0,
+        });
+    }
+    let (least, largest) = ranges.whole(j);
+    if least >= largest || !(above || below) {
+        return None;
+    }
+    Some(Threshold {
+        column: j,
+        sign: if above { 1.0 } else { -1.0 },
+        at: if above {
+            between(n.largest, p.least)
+        } else {
+            between(p.largest, n.least)
+        },
+    })
+}
+
+/// Peels until no column separates. `stop` ends it early, which leaves more rows and is as right.
+pub(super) fn peel(signed: &Signed<'_>, stop: &mut dyn FnMut() -> bool) -> Peeled {
+    let mut rows: Vec<usize> = signed.participants().collect();
+    let all = rows.len();
+    let mut first = None;
+    loop {
+        let ranges = Ranges::of(signed, &rows);
+        let single = signed.intercept && ranges.rows.contains(&0);
+        let thresholds: Vec<Threshold> = if single {
+            Vec::new()
+        } else {
+            (0..ranges.features())
+                .filter_map(|j| threshold(&ranges, j, signed.intercept))
+                .collect()
+        };
+        first = first.or(thresholds.first().copied());
+        if single {
+            // The intercept alone has them all on one side.
+            rows.clear();
+        }
+        if rows.is_empty() || thresholds.is_empty() || stop() {
+            return Peeled {
+                gone: all - rows.len(),
+                rows,
+                first,
+                ranges,
+            };
+        }
+        let mut at = vec![f64::NAN; ranges.features()];
+        thresholds.iter().for_each(|t| at[t.column] = t.at);
+        let off_zero = thresholds.iter().filter(|t| t.at != 0.0).count();
+        rows.retain(|&i| {
+            // Entries that are not stored are 0, and on the threshold if that is.
+            let (mut off, mut stored_off_zero) = (false, 0);
+            signed.design.row(i).for_each(|j, x| {
+                off |= !at[j].is_nan() && x != at[j];
+                stored_off_zero += usize::from(!at[j].is_nan() && at[j] != 0.0);
+            });
+            !(off || stored_off_zero < off_zero)
+        });
+    }
+}
