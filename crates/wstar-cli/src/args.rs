@@ -36,8 +36,10 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Judge a model on data whose classes are known
     Evaluate(EvaluateArgs),
-    /// Re-check a model's certificate from the data alone
+    /// Re-check a model's certificate, or a proof, from the data alone
     Verify(VerifyArgs),
+    /// Decide whether classes can be separated, and prove it
+    Separate(SeparateArgs),
     /// Show what is in a model: weights by name, settings, certificate
     Inspect(InspectArgs),
     /// List the data sets inside the program, or print one
@@ -300,11 +302,12 @@ pub(crate) struct EvaluateArgs {
     after_help = "The data must be those the model was trained on; with --holdout, only those rows
 that were not held out count, so give the same --holdout and --seed.
 
-Example:
-  wstar verify iris.wstar.json @iris"
+Examples:
+  wstar verify iris.wstar.json @iris
+  wstar verify xor.proof.json xor.csv"
 )]
 pub(crate) struct VerifyArgs {
-    /// The model file
+    /// The model file, or the proof that `separate --proof` wrote
     pub(crate) model: PathBuf,
     /// The data the model was trained on
     #[arg(value_name = "DATA")]
@@ -320,6 +323,52 @@ pub(crate) struct VerifyArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Two classes are separable (a hyperplane has each on its own side), quasi-separable (only with points
+of both on the hyperplane itself) or inseparable. Each verdict has a proof in exact arithmetic over the
+numbers that were read. More than two classes: every pair, and each against the rest.
+
+Examples:
+  wstar separate @iris
+  wstar separate @iris --positive virginica --json
+  wstar separate points.csv --pair yes,no --proof points.proof.json
+  wstar verify points.proof.json points.csv"
+)]
+pub(crate) struct SeparateArgs {
+    /// A file, - for standard input, or @NAME
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// Only these two classes
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "positive",
+        allow_hyphen_values = true
+    )]
+    pub(crate) pair: Option<Vec<String>>,
+    /// Only hyperplanes through the origin
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// Stop after so many seconds for each verdict
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(crate) max_seconds: Option<f64>,
+    /// Write the proof to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proof: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod json;
 mod learning;
 mod output;
 mod predict;
+mod separate;
 mod stream;
 mod summary;
 mod train;
@@ -74,6 +75,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Predict(predict) => predict::run(predict),
         Command::Evaluate(evaluate) => evaluate::run(evaluate),
         Command::Verify(verify) => verify::run(verify),
+        Command::Separate(separate) => separate::run(separate),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
     }

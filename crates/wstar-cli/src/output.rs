@@ -102,7 +102,12 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// "1 row", "2 rows".
 pub(crate) fn plural(value: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
+    let ending = match (value, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {noun}{ending}", count(value))
 }
 
 /// A cell of a CSV file, quoted where it has to be.

@@ -6,6 +6,7 @@
 //! search ends with, if there is no hyperplane, to exact arithmetic. What rounding leaves undecided, integers decide.
 
 mod active_set;
+mod classes;
 mod decide;
 mod face;
 mod factor;
@@ -16,6 +17,8 @@ mod rational;
 mod session;
 mod simplex;
 mod working_set;
+
+pub use classes::separate_classes;
 
 use decide::{Answer, Decision};
 use session::Session;

@@ -14,9 +14,11 @@ mod check;
 mod file;
 mod interval;
 mod number;
+mod points;
 
 pub use check::Checked;
 pub use number::Number;
+pub use points::{Points, Sides};
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -180,6 +182,9 @@ pub struct Proof {
     /// Where inseparable points do not span everything, independent vectors orthogonal to all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_vectors: Vec<NullVector>,
+    /// How the points were made of the rows of a file, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Box<Points>>,
 }
 
 impl Proof {
@@ -198,6 +203,7 @@ impl Proof {
             hulls: None,
             proof: None,
             null_vectors: Vec::new(),
+            points: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod choose;
+mod existence;
 mod intercept;
 mod origin;
 mod part;
@@ -23,6 +24,7 @@ use crate::settings::{Method, Settings};
 use crate::solve::Control;
 use crate::watch::{Budget, Status, Watch};
 use checkpoint::Checkpoint;
+use existence::Existence;
 use part::{Claim, Feed, Solved, solve};
 
 /// Fits to data in memory.
@@ -40,9 +42,29 @@ pub(super) fn fit(
         .map_err(|error| error.in_file(&data.source))?;
     let mut checkpoint = Checkpoint::open(origin.checkpoint, data, settings)?;
     let starts = origin::starts(origin, settings, &reduction, &data.schema, classes)?;
+    let mut existing = Vec::new();
+    for &part in &reduction.parts {
+        existing.push(existence::inquire(
+            data,
+            &reduction,
+            part,
+            settings.max_time(),
+            watch,
+        )?);
+    }
     let mut control = Control::new(settings.tol(), budget(settings), watch);
     let mut solved = Vec::new();
     for (at, (&part, start)) in reduction.parts.iter().zip(starts).enumerate() {
+        if let Existence::Endless(direction) = &existing[at] {
+            let rows = reduction.rows(part, data)?;
+            solved.push(part::unattained(
+                rows,
+                &reduction.definition,
+                settings,
+                direction,
+            )?);
+            continue;
+        }
         let start = checkpoint.resume(at).unwrap_or(start);
         control.keep(checkpoint.keeper(at));
         let mut feed = Feed::Memory(reduction.rows(part, data)?);
@@ -55,6 +77,10 @@ pub(super) fn fit(
         return Err(error);
     }
     let mut outcome = put_together(solved, &totals, &reduction, settings, iterations);
+    outcome
+        .fit
+        .notes
+        .extend(existence::notes(&existing, data, &reduction, settings));
     statistics::add(&mut outcome, data, &reduction);
     if outcome.fit.status == Status::Converged {
         checkpoint.remove();
@@ -190,7 +216,7 @@ fn put_together(
         seen: passes * totals.counted,
         mistakes_by_pass: Vec::new(),
         objective: Some(fits.iter().map(|fit| fit.claim.objective()).sum()),
-        solver: worst.map(|fit| fit.chosen.clone()),
+        solver: worst.and_then(|fit| fit.chosen.clone()),
         notes: notes(settings, reduction, worst),
     };
     let (mut gaps, mut slopes) = (Vec::new(), Vec::new());
@@ -237,7 +263,8 @@ fn notes(settings: &Settings, reduction: &Reduction, worst: Option<&Solved>) -> 
     } else if !reduction.definition.is_convex() {
         notes.push("the loss is not convex: there may be a better optimum elsewhere".into());
     }
-    if worst.is_some_and(|fit| fit.status == Status::Diverging) && reduction.definition.penalty.is_none() {
+    let endless = worst.is_some_and(|fit| fit.status == Status::Diverging && fit.chosen.is_some());
+    if endless && reduction.definition.penalty.is_none() {
         notes.push(format!(
             "the classes can be separated, so no {} fit without a penalty exists: the weights grow without end",
             settings.method().name()

@@ -4,6 +4,7 @@ use crate::certify::duality::Definition;
 use crate::certify::{DualityGap, Stationarity, stationarity};
 use crate::error::{Error, Result};
 use crate::fit::convex::choose::Plan;
+use crate::fit::convex::existence::Direction;
 use crate::fit::convex::{intercept, point};
 use crate::model::Chosen;
 use crate::oracle::{Blocks, Local, Rows, Streamed};
@@ -78,7 +79,8 @@ pub(super) struct Solved {
     pub(super) claim: Claim,
     pub(super) status: Status,
     pub(super) passes: u64,
-    pub(super) chosen: Chosen,
+    /// None where no solver ran.
+    pub(super) chosen: Option<Chosen>,
 }
 
 /// What is claimed of one problem.
@@ -109,6 +111,24 @@ impl Claim {
             Claim::Slope(slope) => slope.objective,
         }
     }
+}
+
+/// A problem without an optimum: the direction along which its objective falls for ever, and what little that proves.
+pub(super) fn unattained(
+    rows: Rows<'_>,
+    definition: &Definition,
+    settings: &Settings,
+    direction: &Direction,
+) -> Result<Solved> {
+    let parameters = direction.parameters.clone();
+    let claim = Feed::Memory(rows).certify(definition, &parameters, None, settings.tol())?;
+    Ok(Solved {
+        parameters,
+        claim,
+        status: Status::Diverging,
+        passes: 1,
+        chosen: None,
+    })
 }
 
 /// Solves and certifies.
@@ -166,11 +186,11 @@ pub(super) fn solve(
                     claim,
                     status,
                     passes,
-                    chosen: Chosen {
+                    chosen: Some(Chosen {
                         name: solver.name(),
                         why: plan.why.clone(),
                         tried: tried.clone(),
-                    },
+                    }),
                 });
             }
             let ended = holds
