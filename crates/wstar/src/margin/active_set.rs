@@ -19,13 +19,15 @@ use super::factor::{Factor, Projection, row_products};
 use crate::kernel::dense::{axpy, dot, squared_norm};
 
 /// A row whose step is shorter than this, relative to itself, depends on the active ones.
-const DEPENDENT: f64 = 1e-10;
+const DEPENDENT: f64 = 1e-11;
+/// The rounding of a combination, relative to its terms.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// Coefficients below this, relative to the largest, are rounding.
 const COEFFICIENT: f64 = 1e-11;
 /// By how much a row may miss 1.
 const SLACK: f64 = 1e-10;
 /// The rounding error of a score beyond which scores say nothing.
-const BLURRED: f64 = 1e-3;
+const BLURRED: f64 = 0.25;
 /// Violated rows that are priced again after every change; all are when none of these is left.
 const POOL: usize = 48;
 /// Changes between two computations of the point from scratch.
@@ -294,7 +296,14 @@ impl ActiveSet {
             z[last] = mu / lift;
         }
         self.factor.solve(&mut r);
-        if slope.sqrt() <= DEPENDENT * self.norms[p] {
+        // What is left of a row that depends on the others is the rounding of its combination.
+        let terms: f64 = self
+            .active
+            .iter()
+            .zip(&r)
+            .map(|(&i, r)| r.abs() * self.norms[i])
+            .sum();
+        if slope.sqrt() <= DEPENDENT * self.norms[p] + ROUNDING * terms {
             slope = 0.0;
         }
         self.projection = projection;

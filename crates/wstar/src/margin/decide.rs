@@ -24,6 +24,8 @@ const MOST_RATIONAL: usize = 400;
 pub(super) enum Answer {
     /// A hyperplane, and points of the hulls.
     Separable(Hyperplane, Hulls),
+    /// A hyperplane that doubles cannot hold, its nearest doubles, and points of the hulls.
+    SeparableExactly(Normal, Hyperplane, Hulls),
     /// A hyperplane that separates weakly, its nearest doubles, and a combination that vanishes.
     Quasi(Normal, Hyperplane, Combination),
     /// A combination that vanishes on points that span all, and vectors orthogonal to all.
@@ -35,6 +37,8 @@ pub(super) enum Answer {
 /// One decision.
 pub(super) struct Decision<'a, 's, 'w> {
     pub(super) signed: Signed<'a>,
+    /// The last multipliers of a search: points of the hulls that are as near as any known.
+    pub(super) multipliers: Vec<(usize, f64)>,
     /// Whether a separable set is to get the hyperplane of the largest margin.
     pub(super) largest: bool,
     pub(super) session: &'s mut Session<'w>,
@@ -43,10 +47,47 @@ pub(super) struct Decision<'a, 's, 'w> {
 impl Decision<'_, '_, '_> {
     /// Decides.
     pub(super) fn decide(&mut self) -> Answer {
-        let peeled = peel(&self.signed, &mut || self.session.stop());
+        let all: Vec<usize> = self.signed.participants().collect();
+        if self.signed.intercept {
+            return self.among(all);
+        }
+        // A row of zeros is on every hyperplane through the origin, and a combination that vanishes by itself.
+        let (rows, zeros): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|&i| self.has_entries(i));
+        let Some(&zero) = zeros.first() else {
+            return self.among(rows);
+        };
+        let circuit = Circuit {
+            points: vec![zero as u64],
+            weights: vec![BigRational::one()],
+        };
+        if rows.is_empty() {
+            return self.spanning(circuit).unwrap_or(Answer::Undecided);
+        }
+        self.largest = false;
+        match self.among(rows) {
+            Answer::Separable(plane, _) => {
+                Answer::Quasi(Normal::from(&plane), plane, Combination::exact(&circuit))
+            }
+            Answer::SeparableExactly(normal, plane, _) => {
+                Answer::Quasi(normal, plane, Combination::exact(&circuit))
+            }
+            other => other,
+        }
+    }
+
+    fn has_entries(&self, i: usize) -> bool {
+        let mut any = false;
+        self.signed.design.row(i).for_each(|_, x| any |= x != 0.0);
+        any
+    }
+
+    /// Decides about these rows, all others being on every hyperplane.
+    fn among(&mut self, all: Vec<usize>) -> Answer {
+        let peeled = peel(&self.signed, all.clone(), &mut || self.session.stop());
         if peeled.gone == 0 {
             return self.unpeeled(&peeled);
         }
+        let resort = |decision: &mut Self, few: &[usize]| decision.resort(&all, &peeled, few);
         let mut support = Vec::new();
         if !peeled.rows.is_empty() {
             let frame = Frame::new(self.signed, &peeled.ranges, Scaling::Each);
@@ -56,15 +97,14 @@ impl Decision<'_, '_, '_> {
                     if let Some(answer) = self.weak_column(&peeled, self.exact_circuit(&circuit)) {
                         return answer;
                     }
-                    return self.resort(&peeled, search.in_hand());
+                    return resort(self, search.in_hand());
                 }
                 Found::Separates => support = rows_of(&search.multipliers()),
                 Found::Stopped => return Answer::Undecided,
-                Found::Blurred | Found::Nothing => return self.resort(&peeled, search.in_hand()),
+                Found::Blurred | Found::Nothing => return resort(self, search.in_hand()),
             }
         }
         // What is left can be separated, and with it all.
-        let all: Vec<usize> = self.signed.participants().collect();
         let ranges = Ranges::of(&self.signed, &all);
         let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &all);
         search.take(&support);
@@ -73,10 +113,10 @@ impl Decision<'_, '_, '_> {
                 if let Some(answer) = self.strictly(&search, &all, &ranges) {
                     return answer;
                 }
-                self.resort(&peeled, search.in_hand())
+                resort(self, search.in_hand())
             }
             Found::Stopped => Answer::Undecided,
-            _ => self.resort(&peeled, search.in_hand()),
+            _ => resort(self, search.in_hand()),
         }
     }
 
@@ -90,7 +130,7 @@ impl Decision<'_, '_, '_> {
                 if let Some(answer) = self.strictly(&search, &peeled.rows, &peeled.ranges) {
                     return answer;
                 }
-                self.resort(peeled, &hand(&search))
+                self.resort(&peeled.rows, peeled, &hand(&search))
             }
             Found::Circuit(first) => {
                 let few = hand(&search);
@@ -100,9 +140,9 @@ impl Decision<'_, '_, '_> {
                     Reduced::Blurred => None,
                     Reduced::Stopped => return Answer::Undecided,
                 }
-                .unwrap_or_else(|| self.resort(peeled, &few))
+                .unwrap_or_else(|| self.resort(&peeled.rows, peeled, &few))
             }
-            Found::Blurred => self.resort(peeled, &hand(&search)),
+            Found::Blurred => self.resort(&peeled.rows, peeled, &hand(&search)),
             Found::Nothing | Found::Stopped => Answer::Undecided,
         }
     }
@@ -125,27 +165,37 @@ impl Decision<'_, '_, '_> {
 
     /// The hyperplane of a search that separates, if it does so exactly; with the largest margin if that is asked.
     fn strictly(&mut self, search: &Search<'_>, rows: &[usize], ranges: &Ranges) -> Option<Answer> {
-        let mut plane = search.hyperplane();
+        let plane = search.hyperplane();
         let first = separates(&self.signed, rows, &plane);
-        let mut multipliers = search.multipliers();
-        let uniform = search.frame.is_uniform();
-        if !uniform && (self.largest || !first) {
+        self.multipliers = search.multipliers();
+        if !search.frame.is_uniform() && (self.largest || !first) {
             let mut second = Search::new(Frame::new(self.signed, ranges, Scaling::Alike), rows);
-            second.take(&rows_of(&multipliers));
+            second.take(&rows_of(&self.multipliers));
             if second.decide(self.session) == Found::Separates {
                 let other = second.hyperplane();
+                self.multipliers = second.multipliers();
                 if separates(&self.signed, rows, &other) {
-                    (plane, multipliers) = (other, second.multipliers());
-                    return Some(Answer::Separable(plane, self.hulls(&multipliers)));
+                    return Some(Answer::Separable(other, self.hulls()));
                 }
             }
         }
-        first.then(|| Answer::Separable(plane, self.hulls(&multipliers)))
+        if first {
+            return Some(Answer::Separable(plane, self.hulls()));
+        }
+        let exact = search.frame.exact_hyperplane(search.point());
+        let integers = exact::cleared(&exact);
+        rational::separates_exactly(&self.signed, rows, &integers).then(|| self.exactly(&exact))
     }
 
-    /// The points of the hulls that these multipliers make; any points, where they make none.
-    pub(super) fn hulls(&self, multipliers: &[(usize, f64)]) -> Hulls {
-        let signed = &self.signed;
+    fn exactly(&self, plane: &[BigRational]) -> Answer {
+        let intercept = self.signed.intercept;
+        let normal = Normal::from_rationals(plane, intercept);
+        Answer::SeparableExactly(normal, nearest(plane, intercept), self.hulls())
+    }
+
+    /// The points of the hulls that the multipliers make; any points, where they make none.
+    fn hulls(&self) -> Hulls {
+        let (signed, multipliers) = (&self.signed, &self.multipliers);
         let side = |y: i8| -> Vec<(u64, f64)> {
             let of_class = |i: usize| !signed.intercept || signed.signs[i] == y;
             let made: Vec<(u64, f64)> = multipliers
@@ -225,11 +275,10 @@ impl Decision<'_, '_, '_> {
     }
 
     /// Decides without rounding.
-    fn resort(&mut self, peeled: &Peeled, few: &[usize]) -> Answer {
+    fn resort(&mut self, all: &[usize], peeled: &Peeled, few: &[usize]) -> Answer {
         if self.signed.width() > MOST_RATIONAL || self.session.stop() {
             return Answer::Undecided;
         }
-        let all: Vec<usize> = self.signed.participants().collect();
         let whole = peeled.gone == 0;
         if !peeled.rows.is_empty() {
             let few: Vec<usize> = few
@@ -238,7 +287,7 @@ impl Decision<'_, '_, '_> {
                 .filter(|i| peeled.rows.binary_search(i).is_ok())
                 .collect();
             match rational::decide(&self.signed, &peeled.rows, &few, whole, self.session) {
-                Decided::Separable(v) if whole => return self.rounded(&all, &v),
+                Decided::Separable(v) if whole => return self.rounded(all, &v),
                 Decided::Separable(_) => {}
                 Decided::Circuit(circuit) => {
                     return self
@@ -256,18 +305,22 @@ impl Decision<'_, '_, '_> {
                 Decided::Stopped => return Answer::Undecided,
             }
         }
-        match rational::decide(&self.signed, &all, few, false, self.session) {
-            Decided::Separable(v) => self.rounded(&all, &v),
+        match rational::decide(&self.signed, all, few, false, self.session) {
+            Decided::Separable(v) => self.rounded(all, &v),
             _ => Answer::Undecided,
         }
     }
 
     fn rounded(&self, rows: &[usize], v: &[BigInt]) -> Answer {
         match rational::rounded(&self.signed, rows, v) {
-            Some(plane) => Answer::Separable(plane, self.hulls(&[])),
-            None => Answer::Undecided,
+            Some(plane) => Answer::Separable(plane, self.hulls()),
+            None => self.exactly(&whole_numbers(v)),
         }
     }
+}
+
+fn whole_numbers(v: &[BigInt]) -> Vec<BigRational> {
+    v.iter().map(|x| BigRational::from_integer(x.clone())).collect()
 }
 
 fn rows_of(multipliers: &[(usize, f64)]) -> Vec<usize> {

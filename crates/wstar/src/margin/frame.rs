@@ -3,6 +3,8 @@
 //! nᵢ = yᵢ(s∘(xᵢ − c), κ). Scales are powers of two, so that scaling does not round. For the question whether
 //! a hyperplane exists every column has its own; for the largest margin all have the same.
 
+use num_rational::BigRational;
+use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::ranges::Ranges;
@@ -160,6 +162,21 @@ impl<'a> Frame<'a> {
             _ => 0.0,
         };
         Hyperplane::new(weights, intercept)
+    }
+
+    /// The same without rounding, the intercept last if there is one: what is rounded in it may be more than the margin.
+    pub(super) fn exact_hyperplane(&self, v: &[f64]) -> Vec<BigRational> {
+        let exact = |x: f64| BigRational::from_float(x).unwrap_or_else(BigRational::zero);
+        let mut plane = vec![BigRational::zero(); self.signed.width()];
+        let mut shift = BigRational::zero();
+        for (((&j, &v), &s), &c) in self.columns.iter().zip(v).zip(&self.scale).zip(&self.centre) {
+            plane[j] = exact(v) * exact(s);
+            shift += &plane[j] * exact(c);
+        }
+        if let (Some(&b), true) = (v.last(), self.signed.intercept) {
+            plane[self.places.len()] = exact(b) * exact(self.lift) - shift;
+        }
+        plane
     }
 
     /// yᵢ(w·xᵢ + b) for each of the rows.

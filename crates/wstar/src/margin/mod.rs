@@ -81,6 +81,7 @@ pub fn separate(
     let mut session = Session::start(budget, watch);
     let answer = Decision {
         signed: *signed,
+        multipliers: Vec::new(),
         largest: question == Question::Margin,
         session: &mut session,
     }
@@ -89,6 +90,10 @@ pub fn separate(
     let (proof, hyperplane) = match answer {
         Answer::Separable(plane, hulls) => (
             Some(Proof::separable(signed, classes, &plane, hulls)),
+            Some(plane),
+        ),
+        Answer::SeparableExactly(normal, plane, hulls) => (
+            Some(Proof::separable_exactly(signed, classes, normal, hulls)),
             Some(plane),
         ),
         Answer::Quasi(normal, plane, combination) => (

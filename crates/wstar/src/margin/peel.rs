@@ -68,9 +68,8 @@ fn threshold(ranges: &Ranges, j: usize, intercept: bool) -> Option<Threshold> {
     })
 }
 
-/// Peels until no column separates. `stop` ends it early, which leaves more rows and is as right.
-pub(super) fn peel(signed: &Signed<'_>, stop: &mut dyn FnMut() -> bool) -> Peeled {
-    let mut rows: Vec<usize> = signed.participants().collect();
+/// Peels these rows until no column separates. `stop` ends it early, which leaves more rows and is as right.
+pub(super) fn peel(signed: &Signed<'_>, mut rows: Vec<usize>, stop: &mut dyn FnMut() -> bool) -> Peeled {
     let all = rows.len();
     let mut first = None;
     loop {

@@ -193,6 +193,19 @@ pub(super) fn rounded(signed: &Signed<'_>, rows: &[usize], v: &[BigInt]) -> Opti
     })
 }
 
+/// Whether every row is strictly on its side of a hyperplane of integers.
+pub(super) fn separates_exactly(signed: &Signed<'_>, rows: &[usize], v: &[BigInt]) -> bool {
+    let plane = Plane::lifted(v, signed.intercept);
+    rows.par_iter().all(|&i| {
+        let order = plane.sign(signed.design.row(i));
+        if signed.signs[i] < 0 {
+            order.is_lt()
+        } else {
+            order.is_gt()
+        }
+    })
+}
+
 /// Whether every row is strictly on its side, exactly.
 pub(super) fn separates(signed: &Signed<'_>, rows: &[usize], plane: &Hyperplane) -> bool {
     rows.par_iter().all(|&i| {

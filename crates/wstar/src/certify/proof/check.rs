@@ -93,13 +93,10 @@ impl Proof {
         self.parts()?;
         match (&self.hyperplane, &self.hulls, &self.proof) {
             (Some(plane), Some(hulls), None) => {
-                let (weights, intercept) = doubles(plane, signed)?;
-                every_sign(
-                    signed,
-                    |i| exact::sign(signed.design.row(i), &weights, intercept),
-                    false,
-                )?;
-                margin.lower = interval::lower(signed, &weights, intercept);
+                // The margin of a hyperplane that doubles cannot hold is positive, and not measured.
+                margin.lower = on_sides(signed, plane, false)?.map_or(0.0, |(weights, intercept)| {
+                    interval::lower(signed, &weights, intercept)
+                });
                 margin.upper = interval::upper(signed, hulls);
                 if margin.upper == f64::MAX {
                     return fails("the multipliers make no points of the hulls");
@@ -112,7 +109,7 @@ impl Proof {
                     near(signed, margin.upper)?;
                 }
                 match plane {
-                    Some(plane) => weakly(signed, plane)?,
+                    Some(plane) => on_sides(signed, plane, true).map(|_| ())?,
                     None => self.spans(signed, &combination.points)?,
                 }
             }
@@ -172,14 +169,12 @@ impl Proof {
     }
 }
 
-/// The hyperplane of a separable set, which is one of doubles.
+/// A hyperplane of doubles.
 fn doubles(plane: &Normal, signed: &Signed<'_>) -> Step<(Vec<f64>, f64)> {
     fits(plane, signed)?;
     let double = |number: &Number| match number {
         Number::Double(value) if value.is_finite() => Ok(*value),
-        _ => Err(Error::model(
-            "the hyperplane of a separable set is made of finite numbers",
-        )),
+        _ => Err(Error::model("the hyperplane is not made of finite numbers")),
     };
     let weights = plane.weights.iter().map(double).collect::<Result<_>>()?;
     Ok((weights, double(&plane.intercept)?))
@@ -220,7 +215,8 @@ fn every_sign(signed: &Signed<'_>, score: impl Fn(usize) -> Ordering + Sync, wea
     Ok(())
 }
 
-fn weakly(signed: &Signed<'_>, plane: &Normal) -> Step {
+/// Every row is on its side of the hyperplane, strictly or weakly; its doubles, if it is made of those.
+fn on_sides(signed: &Signed<'_>, plane: &Normal, weakly: bool) -> Step<Option<(Vec<f64>, f64)>> {
     fits(plane, signed)?;
     let all = || {
         plane
@@ -230,11 +226,12 @@ fn weakly(signed: &Signed<'_>, plane: &Normal) -> Step {
     };
     if all().all(|number| matches!(number, Number::Double(_))) {
         let (weights, intercept) = doubles(plane, signed)?;
-        return every_sign(
+        every_sign(
             signed,
             |i| exact::sign(signed.design.row(i), &weights, intercept),
-            true,
-        );
+            weakly,
+        )?;
+        return Ok(Some((weights, intercept)));
     }
     let texts = all()
         .map(|number| match number {
@@ -246,7 +243,7 @@ fn weakly(signed: &Signed<'_>, plane: &Normal) -> Step {
     let parsed = number::parse(&texts, most_bits(signed, &rows, signed.width()))?;
     // The common denominator is positive: the numerators alone have the same signs.
     let plane = Plane::lifted(&parsed.numerators, signed.intercept);
-    every_sign(signed, |i| plane.sign(signed.design.row(i)), true)
+    every_sign(signed, |i| plane.sign(signed.design.row(i)), weakly).map(|()| None)
 }
 
 /// The combination's points are rows that take part, each once, and its weights make their sum vanish.
@@ -311,11 +308,16 @@ fn vanishing(signed: &Signed<'_>, combination: &Combination) -> Step {
 /// Inexact weights must bring the hulls so near that nothing but rounding is between them.
 fn near(signed: &Signed<'_>, upper: f64) -> Step {
     let rows: Vec<usize> = signed.participants().collect();
-    let largest = rows
-        .par_iter()
-        .map(|&i| signed.design.row(i).squared_norm())
-        .reduce(|| 0.0, f64::max)
-        .sqrt();
+    let norm = |&i: &usize| {
+        let row = signed.design.row(i);
+        let mut largest = 0.0f64;
+        row.for_each(|_, x| largest = largest.max(x.abs()));
+        // Where the squares leave the range, the largest coordinate is a norm that is not too long.
+        Some(row.squared_norm().sqrt())
+            .filter(|norm| norm.is_finite())
+            .unwrap_or(largest)
+    };
+    let largest = rows.par_iter().map(norm).reduce(|| 0.0, f64::max);
     if upper <= INEXACT * largest {
         Ok(())
     } else {

@@ -65,7 +65,7 @@ pub struct Classes {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// Some hyperplane has this margin; 0 where none separates.
+    /// Some hyperplane has this margin; 0 where none separates, or none of doubles.
     pub lower: f64,
     /// None has a larger one.
     pub upper: f64,
@@ -216,6 +216,20 @@ impl Proof {
         Proof {
             margin,
             hyperplane: Some(Normal::from(plane)),
+            hulls: Some(hulls),
+            ..Proof::new(signed, classes, Verdict::Separable)
+        }
+    }
+
+    /// That a hyperplane separates which doubles cannot hold; its margin is not measured.
+    pub fn separable_exactly(signed: &Signed<'_>, classes: Classes, plane: Normal, hulls: Hulls) -> Self {
+        let margin = Interval {
+            lower: 0.0,
+            upper: interval::upper(signed, &hulls),
+        };
+        Proof {
+            margin,
+            hyperplane: Some(plane),
             hulls: Some(hulls),
             ..Proof::new(signed, classes, Verdict::Separable)
         }
