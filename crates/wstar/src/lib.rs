@@ -11,6 +11,7 @@ pub mod bayes;
 pub mod certify;
 pub mod data;
 pub mod error;
+pub mod exact;
 pub mod fit;
 pub mod inference;
 pub mod io;
