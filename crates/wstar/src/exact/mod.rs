@@ -3,11 +3,25 @@
 //! Signs of scores, convex combinations that vanish, ranks and null vectors, all without rounding. What a
 //! solver finds in floating point is only a hint here; what comes back is true.
 
+mod circuit;
+mod dixon;
+mod integers;
+mod long;
+mod modular;
+mod null;
+#[cfg(test)]
 mod plain;
+mod reconstruct;
 mod sign;
+mod span;
 
-pub use plain::{circuit, null_vectors, rank_at_least, vanishing};
-pub use sign::{sign, sign_rational};
+pub use circuit::circuit;
+pub use null::{null_vectors, vanishing};
+pub use sign::{Plane, sign, sign_rational};
+pub use span::rank_at_least;
+
+pub(crate) use circuit::vanishes;
+pub(crate) use long::Words;
 
 use std::time::{Duration, Instant};
 

@@ -7,10 +7,29 @@ use std::cmp::Ordering;
 
 use num_bigint::{BigInt, Sign};
 
+use super::long::{LongSum, Words, lowest_bit};
 use crate::data::Row;
 
 /// The sign of `w·x + b` over the binary64 numbers. Entries beyond the weights meet a weight of 0.
 pub fn sign(row: Row<'_>, weights: &[f64], intercept: f64) -> Ordering {
+    filter(row, weights, intercept)
+        .or_else(|| short(row, weights, intercept))
+        .unwrap_or_else(|| {
+            let mut sum = Long::default();
+            sum.add_product(intercept, 1.0);
+            row.for_each(|j, x| sum.add_product(x, weights.get(j).copied().unwrap_or_default()));
+            sum.sign()
+        })
+}
+
+/// The sign of `w·x + b` for integer weights, exactly. For many rows, prepare a [`Plane`].
+pub fn sign_rational(row: Row<'_>, weights: &[BigInt], intercept: &BigInt) -> Ordering {
+    Plane::new(weights, intercept).sign(row)
+}
+
+/// The sign of the score in floating point, if it is beyond its rounding errors and those of the weights' last
+/// bits.
+fn filter(row: Row<'_>, weights: &[f64], intercept: f64) -> Option<Ordering> {
     let (mut size, mut terms) = (intercept.abs(), 2.0);
     row.for_each(|j, x| {
         size += (x * weights.get(j).copied().unwrap_or_default()).abs();
@@ -20,28 +39,127 @@ pub fn sign(row: Row<'_>, weights: &[f64], intercept: f64) -> Ordering {
     // Each of n + 2 operations errs by 2⁻⁵³ of what has been summed so far, or by the least number there is.
     let error = terms * (size * (2.0 * f64::EPSILON) + f64::MIN_POSITIVE);
     if score.abs() > error && error.is_finite() {
-        return if score > 0.0 {
+        Some(if score > 0.0 {
             Ordering::Greater
         } else {
             Ordering::Less
-        };
+        })
+    } else {
+        None
     }
-    let mut sum = Long::default();
-    sum.add_product(intercept, 1.0);
-    row.for_each(|j, x| sum.add_product(x, weights.get(j).copied().unwrap_or_default()));
-    sum.sign()
 }
 
-/// The sign of `w·x + b` for integer weights, exactly.
-pub fn sign_rational(row: Row<'_>, weights: &[BigInt], intercept: &BigInt) -> Ordering {
-    let mut sum = Dyadic::default();
-    sum.add(1.0, intercept);
+/// The sign of the score where all numbers are integers of at most 53 bits.
+fn short(row: Row<'_>, weights: &[f64], intercept: f64) -> Option<Ordering> {
+    let integer = |value: f64| {
+        let integer = value as i64;
+        (integer as f64 == value && integer.unsigned_abs() <= 1 << 53).then_some(i128::from(integer))
+    };
+    let mut sum = integer(intercept);
     row.for_each(|j, x| {
-        if let Some(w) = weights.get(j) {
-            sum.add(x, w);
+        let w = weights.get(j).copied().unwrap_or_default();
+        if w != 0.0 {
+            sum = match (sum, integer(x), integer(w)) {
+                (Some(sum), Some(x), Some(w)) => sum.checked_add(x * w),
+                _ => None,
+            };
         }
     });
-    sum.sign()
+    sum.map(|sum| sum.cmp(&0))
+}
+
+/// A hyperplane with integer weights of any length, ready to decide many rows.
+#[derive(Debug, Clone)]
+pub struct Plane {
+    weights: Vec<Words>,
+    intercept: Words,
+    approximation: Approximation,
+}
+
+/// What doubles say of a hyperplane, all its numbers divided by one power of two.
+#[derive(Debug, Clone)]
+enum Approximation {
+    /// Everything.
+    Exact(Vec<f64>, f64),
+    /// All but the last bits.
+    Close(Vec<f64>, f64),
+    /// Nothing: some number would be lost beside another.
+    None,
+}
+
+impl Plane {
+    /// The hyperplane `w·x + b = 0`.
+    pub fn new(weights: &[BigInt], intercept: &BigInt) -> Self {
+        let longest = weights
+            .iter()
+            .chain([intercept])
+            .map(BigInt::bits)
+            .max()
+            .unwrap_or(0);
+        let (mut exact, mut close) = (true, true);
+        let mut approximate = |value: &BigInt| {
+            let bits = value.bits();
+            if bits == 0 {
+                return 0.0;
+            }
+            // Half of the exponents are left to the rows.
+            close &= longest - bits < 500;
+            exact &= bits - value.trailing_zeros().unwrap_or(0) <= 53;
+            let excess = bits.saturating_sub(64);
+            let leading = (value.magnitude() >> excess)
+                .iter_u64_digits()
+                .next()
+                .unwrap_or(0) as f64;
+            let exponent = excess as i64 - longest as i64;
+            let size = leading * 2f64.powi(exponent.max(-1000) as i32);
+            if value.sign() == Sign::Minus { -size } else { size }
+        };
+        let (w, b) = (
+            weights.iter().map(&mut approximate).collect(),
+            approximate(intercept),
+        );
+        Plane {
+            weights: weights.iter().map(Words::from).collect(),
+            intercept: Words::from(intercept),
+            approximation: match (close, exact) {
+                (false, _) => Approximation::None,
+                (true, true) => Approximation::Exact(w, b),
+                (true, false) => Approximation::Close(w, b),
+            },
+        }
+    }
+
+    /// The same from one vector, whose last entry is the intercept if there is one.
+    pub fn lifted(vector: &[BigInt], intercept: bool) -> Self {
+        match vector.split_last() {
+            Some((last, weights)) if intercept => Plane::new(weights, last),
+            _ => Plane::new(vector, &BigInt::ZERO),
+        }
+    }
+
+    /// The sign of `w·x + b`, exactly.
+    pub fn sign(&self, row: Row<'_>) -> Ordering {
+        match &self.approximation {
+            Approximation::Exact(weights, intercept) => sign(row, weights, *intercept),
+            Approximation::Close(weights, intercept) => {
+                filter(row, weights, *intercept).unwrap_or_else(|| self.long_sign(row))
+            }
+            Approximation::None => self.long_sign(row),
+        }
+    }
+
+    fn long_sign(&self, row: Row<'_>) -> Ordering {
+        let mut least = 0;
+        row.for_each(|_, x| least = lowest_bit(x).map_or(least, |bit| bit.min(least)));
+        let mut sum = LongSum::default();
+        sum.add(1.0, &self.intercept, least);
+        row.for_each(|j, x| {
+            if let Some(weight) = self.weights.get(j) {
+                sum.add(x, weight, least);
+            }
+        });
+        sum.take_sign()
+    }
 }
 
 /// `(m, e)` with `value = m·2^e`, `m` odd unless 0.
@@ -133,35 +251,6 @@ impl Long {
         match self.digits[DIGITS - 1].cmp(&0) {
             Ordering::Equal if self.digits.iter().any(|&digit| digit != 0) => Ordering::Greater,
             order => order,
-        }
-    }
-}
-
-/// A sum of doubles times integers, exactly.
-#[derive(Debug, Default)]
-struct Dyadic {
-    mantissa: BigInt,
-    exponent: i32,
-}
-
-impl Dyadic {
-    fn add(&mut self, x: f64, w: &BigInt) {
-        let (m, exponent) = dyadic(x);
-        if m == 0 || w.sign() == Sign::NoSign {
-            return;
-        }
-        if exponent < self.exponent {
-            self.mantissa <<= self.exponent.abs_diff(exponent);
-            self.exponent = exponent;
-        }
-        self.mantissa += (w * m) << exponent.abs_diff(self.exponent);
-    }
-
-    fn sign(&self) -> Ordering {
-        match self.mantissa.sign() {
-            Sign::Minus => Ordering::Less,
-            Sign::NoSign => Ordering::Equal,
-            Sign::Plus => Ordering::Greater,
         }
     }
 }

@@ -1,0 +1,338 @@
+//! Vectors orthogonal to rows, exactly: null vectors of all rows, and one near a guess for the rows of a face.
+
+use num_bigint::{BigInt, Sign};
+use num_rational::BigRational;
+use rayon::prelude::*;
+
+use super::dixon::Dixon;
+use super::integers::Scaled;
+use super::modular::Field;
+use super::sign::{Plane, dyadic};
+use super::span::Span;
+use super::{Budget, Exactly, Signed};
+
+/// More numbers than this are not held at once.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Independent integer vectors orthogonal to every row that takes part: the rank of the rows is at most the
+/// width less their number, and, but for bad luck, equal to it.
+pub fn null_vectors(signed: &Signed<'_>, budget: &Budget) -> Exactly<Vec<Vec<BigInt>>> {
+    let rows: Vec<usize> = signed.participants().collect();
+    for field in Field::all() {
+        match null_vectors_in(signed, &rows, field, budget) {
+            Exactly::Absent => {}
+            outcome => return outcome,
+        }
+    }
+    Exactly::Absent
+}
+
+fn null_vectors_in(
+    signed: &Signed<'_>,
+    rows: &[usize],
+    field: Field,
+    budget: &Budget,
+) -> Exactly<Vec<Vec<BigInt>>> {
+    let span = match Span::new(signed, rows, false, field, budget) {
+        Exactly::Found(span) => span,
+        Exactly::Absent => return Exactly::Absent,
+        Exactly::BudgetSpent => return Exactly::BudgetSpent,
+    };
+    let width = signed.width();
+    let rank = span.rows().len();
+    if (width - rank).saturating_mul(width) > MOST_NUMBERS {
+        return Exactly::BudgetSpent;
+    }
+    let mut unused = vec![true; width];
+    span.columns.iter().for_each(|&j| unused[j] = false);
+    let mut vectors: Vec<Vec<BigInt>> = (0..width)
+        .filter(|&j| unused[j])
+        .map(|j| unit(width, j))
+        .collect();
+    let (columns, free) = (span.pivot_columns(), span.free_columns());
+    if free.is_empty() {
+        return Exactly::Found(vectors);
+    }
+    let system = match System::new(signed, span.rows(), &columns, &free, field, budget) {
+        Exactly::Found(system) => system,
+        Exactly::Absent => return Exactly::Absent,
+        Exactly::BudgetSpent => return Exactly::BudgetSpent,
+    };
+    for k in 0..free.len() {
+        let values: Vec<(i64, i32)> = (0..free.len()).map(|other| (i64::from(other == k), 0)).collect();
+        match system.solve(&values, budget) {
+            Exactly::Found(solution) => {
+                let mut vector = vec![BigInt::ZERO; width];
+                for (&j, value) in columns.iter().chain(&free).zip(solution.0) {
+                    vector[j] = value;
+                }
+                vectors.push(vector);
+            }
+            Exactly::Absent => return Exactly::Absent,
+            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        }
+    }
+    for vector in &vectors[width - span.columns.len()..] {
+        match orthogonal(signed, rows, vector, budget) {
+            Exactly::Found(true) => {}
+            Exactly::Found(false) | Exactly::Absent => return Exactly::Absent,
+            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        }
+    }
+    Exactly::Found(vectors)
+}
+
+fn unit(width: usize, j: usize) -> Vec<BigInt> {
+    let mut vector = vec![BigInt::ZERO; width];
+    vector[j] = BigInt::from(1);
+    vector
+}
+
+/// Whether `aᵢ·v = 0` for all the rows.
+fn orthogonal(signed: &Signed<'_>, rows: &[usize], vector: &[BigInt], budget: &Budget) -> Exactly<bool> {
+    let plane = Plane::lifted(vector, signed.intercept);
+    for block in rows.chunks(4096) {
+        if budget.is_spent() {
+            return Exactly::BudgetSpent;
+        }
+        if !block
+            .par_iter()
+            .all(|&i| plane.sign(signed.design.row(i)).is_eq())
+        {
+            return Exactly::Found(false);
+        }
+    }
+    Exactly::Found(true)
+}
+
+/// A rational `v` near `guess` with `aᵢ·v = 0` exactly for each row of the face.
+///
+/// The coordinates that the face does not determine are the doubles of the guess; the others follow from them.
+/// Their number is the rank of the face, and they are chosen so that rounding errors of the guess do not grow.
+pub fn vanishing(
+    signed: &Signed<'_>,
+    face: &[usize],
+    guess: &[f64],
+    budget: &Budget,
+) -> Exactly<Vec<BigRational>> {
+    for field in Field::all() {
+        match vanishing_in(signed, face, guess, field, budget) {
+            Exactly::Absent => {}
+            outcome => return outcome,
+        }
+    }
+    Exactly::Absent
+}
+
+fn vanishing_in(
+    signed: &Signed<'_>,
+    face: &[usize],
+    guess: &[f64],
+    field: Field,
+    budget: &Budget,
+) -> Exactly<Vec<BigRational>> {
+    let span = match Span::new(signed, face, false, field, budget) {
+        Exactly::Found(span) => span,
+        Exactly::Absent => return Exactly::Absent,
+        Exactly::BudgetSpent => return Exactly::BudgetSpent,
+    };
+    let mut v: Vec<BigRational> = (0..signed.width())
+        .map(|j| {
+            let (mantissa, exponent) = dyadic(guess.get(j).copied().filter(|g| g.is_finite()).unwrap_or(0.0));
+            shifted(BigInt::from(mantissa), BigInt::from(1), exponent)
+        })
+        .collect();
+    if span.rows().is_empty() {
+        return Exactly::Found(v);
+    }
+    // The columns of the elimination in doubles first; if they will not do, those of the one modulo the prime.
+    let by_size = well_conditioned(signed, span.rows(), &span.columns);
+    for columns in [by_size, span.pivot_columns()] {
+        let mut is_pivot = vec![false; signed.width()];
+        columns.iter().for_each(|&j| is_pivot[j] = true);
+        let free: Vec<usize> = span.columns.iter().copied().filter(|&j| !is_pivot[j]).collect();
+        let system = match System::new(signed, span.rows(), &columns, &free, field, budget) {
+            Exactly::Found(system) => system,
+            Exactly::Absent => continue,
+            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        };
+        let values: Vec<(i64, i32)> = free
+            .iter()
+            .map(|&j| dyadic(guess.get(j).copied().unwrap_or(0.0)))
+            .collect();
+        let (integers, denominator, exponent) = match system.solve(&values, budget) {
+            Exactly::Found(solution) => solution,
+            Exactly::Absent => continue,
+            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        };
+        for (&j, integer) in columns.iter().zip(integers) {
+            v[j] = shifted(integer, denominator.clone(), exponent);
+        }
+        let cleared = super::cleared(&v);
+        return match orthogonal(signed, face, &cleared, budget) {
+            Exactly::Found(true) => Exactly::Found(v),
+            Exactly::Found(false) | Exactly::Absent => Exactly::Absent,
+            Exactly::BudgetSpent => Exactly::BudgetSpent,
+        };
+    }
+    Exactly::Absent
+}
+
+/// `n/d·2^e`, with no common power of two left.
+fn shifted(mut n: BigInt, mut d: BigInt, exponent: i32) -> BigRational {
+    if n.sign() == Sign::NoSign {
+        return BigRational::new_raw(n, BigInt::from(1));
+    }
+    if exponent >= 0 {
+        n <<= exponent;
+    } else {
+        d <<= exponent.unsigned_abs();
+    }
+    let twos = n
+        .trailing_zeros()
+        .unwrap_or(0)
+        .min(d.trailing_zeros().unwrap_or(0));
+    BigRational::new_raw(n >> twos, d >> twos)
+}
+
+/// As many columns as there are rows, so that what is solved for does not enlarge errors: in each step of an
+/// elimination the largest entry of the row, columns measured by their own largest.
+fn well_conditioned(signed: &Signed<'_>, rows: &[usize], columns: &[usize]) -> Vec<usize> {
+    let mut place = vec![usize::MAX; signed.width()];
+    columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
+    let width = columns.len();
+    let mut matrix: Vec<Vec<f64>> = rows
+        .iter()
+        .map(|&i| {
+            let mut row = vec![0.0; width];
+            signed.for_each(i, |j, value| {
+                if let Some(entry) = row.get_mut(place[j]) {
+                    *entry = value;
+                }
+            });
+            row
+        })
+        .collect();
+    for j in 0..width {
+        let largest = matrix.iter().map(|row| row[j].abs()).fold(0.0, f64::max);
+        if largest > 0.0 {
+            matrix.iter_mut().for_each(|row| row[j] /= largest);
+        }
+    }
+    let mut order: Vec<usize> = (0..width).collect();
+    for k in 0..rows.len() {
+        // The row whose largest remaining entry is largest, relative to what it was: complete pivoting.
+        let best = |row: &Vec<f64>| (k..width).max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs()));
+        let size = |row: &Vec<f64>| best(row).map_or(0.0, |j| row[j].abs());
+        let at = (k..rows.len()).max_by(|&a, &b| size(&matrix[a]).total_cmp(&size(&matrix[b])));
+        let Some(at) = at else { break };
+        matrix.swap(k, at);
+        let Some(column) = best(&matrix[k]) else { break };
+        order.swap(k, column);
+        let (above, below) = matrix.split_at_mut(k + 1);
+        above.iter_mut().for_each(|row| row.swap(k, column));
+        let pivot = &above[k];
+        if pivot[k] == 0.0 {
+            break;
+        }
+        below.par_iter_mut().with_min_len(16).for_each(|row| {
+            row.swap(k, column);
+            let factor = row[k] / pivot[k];
+            row[k] = 0.0;
+            if factor != 0.0 {
+                row[k + 1..]
+                    .iter_mut()
+                    .zip(&pivot[k + 1..])
+                    .for_each(|(a, b)| *a -= factor * b);
+            }
+        });
+    }
+    order[..rows.len()].iter().map(|&k| columns[k]).collect()
+}
+
+/// The equations `aᵢ·v = 0` of independent rows, to be solved for as many coordinates.
+struct System {
+    scaled: Scaled,
+    rank: usize,
+    dixon: Dixon,
+}
+
+impl System {
+    fn new(
+        signed: &Signed<'_>,
+        rows: &[usize],
+        columns: &[usize],
+        free: &[usize],
+        field: Field,
+        budget: &Budget,
+    ) -> Exactly<Self> {
+        let both: Vec<usize> = columns.iter().chain(free).copied().collect();
+        let scaled = Scaled::new(signed, rows, &both);
+        let all: Vec<usize> = (0..rows.len()).collect();
+        match Dixon::new(field, scaled.planes(&all, &all, false), budget) {
+            Exactly::Found(dixon) => Exactly::Found(System {
+                scaled,
+                rank: rows.len(),
+                dixon,
+            }),
+            Exactly::Absent => Exactly::Absent,
+            Exactly::BudgetSpent => Exactly::BudgetSpent,
+        }
+    }
+
+    /// All coordinates, those solved for first, as integers over a denominator times a power of two; the free
+    /// ones are given as mantissas and exponents.
+    fn solve(&self, free: &[(i64, i32)], budget: &Budget) -> Exactly<(Vec<BigInt>, BigInt, i32)> {
+        let rank = self.rank;
+        let scale = |k: usize| self.scaled.column_scale(k);
+        // The unknowns of the integer system are vⱼ·2^scaleⱼ.
+        let exponents = free.iter().enumerate().map(|(k, &(_, e))| e + scale(rank + k));
+        let least = exponents
+            .clone()
+            .zip(free)
+            .filter(|(_, (m, _))| *m != 0)
+            .map(|(e, _)| e)
+            .min()
+            .unwrap_or(0);
+        let given: Vec<BigInt> = (exponents.zip(free))
+            .map(|(e, &(m, _))| {
+                if m == 0 {
+                    BigInt::ZERO
+                } else {
+                    BigInt::from(m) << (e - least)
+                }
+            })
+            .collect();
+        let right: Vec<BigInt> = (0..rank)
+            .into_par_iter()
+            .map(|i| {
+                let used = given
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, value)| value.sign() != Sign::NoSign);
+                -used
+                    .map(|(k, value)| self.scaled.entry(i, rank + k) * value)
+                    .sum::<BigInt>()
+            })
+            .collect();
+        let solution = match self.dixon.solve(&right, budget) {
+            Exactly::Found(solution) => solution,
+            Exactly::Absent => return Exactly::Absent,
+            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        };
+        let mut integers = solution.numerators;
+        integers.extend(given.iter().map(|value| value * &solution.denominator));
+        // Back to vⱼ = integer·2^(least − scaleⱼ)/denominator, with the least exponent outside.
+        let top = (0..integers.len()).map(scale).max().unwrap_or(0);
+        for (k, integer) in integers.iter_mut().enumerate() {
+            *integer <<= top - scale(k);
+        }
+        let common = integers
+            .iter()
+            .filter_map(BigInt::trailing_zeros)
+            .min()
+            .unwrap_or(0);
+        integers.iter_mut().for_each(|integer| *integer >>= common);
+        Exactly::Found((integers, solution.denominator, least - top + common as i32))
+    }
+}
