@@ -4,11 +4,13 @@ mod compensated;
 pub mod duality;
 pub mod likelihood;
 mod mistakes;
+pub mod proof;
 mod separation;
 mod stationarity;
 
 pub use duality::DualityGap;
 pub use mistakes::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
+pub use proof::Proof;
 pub use separation::{Separation, centre, recompute_separation};
 pub use stationarity::{Stationarity, stationarity};
 

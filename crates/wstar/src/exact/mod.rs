@@ -9,6 +9,7 @@ mod integers;
 mod long;
 mod modular;
 mod null;
+mod orthogonal;
 #[cfg(test)]
 mod plain;
 mod reconstruct;
@@ -21,7 +22,8 @@ pub use sign::{Plane, sign, sign_rational};
 pub use span::rank_at_least;
 
 pub(crate) use circuit::vanishes;
-pub(crate) use long::Words;
+pub(crate) use long::{Words, lowest_bit};
+pub(crate) use orthogonal::{are_independent, first_not_orthogonal};
 
 use std::time::{Duration, Instant};
 

@@ -3,6 +3,7 @@
 //! A product has 114 bits, so that 2¹⁴ of them can be added up in 128 bits before anything is reduced. Products
 //! with one factor that stays the same are reduced by two short products (V. Shoup, NTL).
 
+use num_bigint::{BigInt, Sign};
 use rayon::prelude::*;
 
 use super::Budget;
@@ -95,6 +96,19 @@ impl Field {
     pub(super) fn integer(self, value: i64) -> u64 {
         let size = value.unsigned_abs() % self.prime;
         if value < 0 { self.negative(size) } else { size }
+    }
+
+    /// An integer of any length.
+    pub(super) fn long_integer(self, value: &BigInt) -> u64 {
+        let words: Vec<u64> = value.iter_u64_digits().collect();
+        let size = words.iter().rev().fold(0u64, |sum, &word| {
+            self.reduce((u128::from(sum) << 64) | u128::from(word))
+        });
+        if value.sign() == Sign::Minus {
+            self.negative(size)
+        } else {
+            size
+        }
     }
 
     /// 2^e.

@@ -7,12 +7,16 @@ use rayon::prelude::*;
 use super::dixon::Dixon;
 use super::integers::Scaled;
 use super::modular::Field;
+use super::orthogonal::first_not_orthogonal;
 use super::sign::{Plane, dyadic};
 use super::span::Span;
 use super::{Budget, Exactly, Signed};
 
 /// More numbers than this are not held at once.
 const MOST_NUMBERS: usize = 1 << 26;
+
+/// Rows between two looks at the time.
+const BLOCK: usize = 8192;
 
 /// Independent integer vectors orthogonal to every row that takes part: the rank of the rows is at most the
 /// width less their number, and, but for bad luck, equal to it.
@@ -72,11 +76,19 @@ fn null_vectors_in(
             Exactly::BudgetSpent => return Exactly::BudgetSpent,
         }
     }
-    for vector in &vectors[width - span.columns.len()..] {
-        match orthogonal(signed, rows, vector, budget) {
-            Exactly::Found(true) => {}
-            Exactly::Found(false) | Exactly::Absent => return Exactly::Absent,
-            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+    let sparse = |vector: &Vec<BigInt>| {
+        let entries = vector.iter().cloned().enumerate();
+        entries
+            .filter(|(_, value)| value.sign() != Sign::NoSign)
+            .collect::<Vec<_>>()
+    };
+    let sparse: Vec<Vec<(usize, BigInt)>> = vectors.iter().map(sparse).collect();
+    for block in rows.chunks(BLOCK) {
+        if budget.is_spent() {
+            return Exactly::BudgetSpent;
+        }
+        if first_not_orthogonal(signed, block, &sparse).is_some() {
+            return Exactly::Absent;
         }
     }
     Exactly::Found(vectors)
@@ -91,7 +103,7 @@ fn unit(width: usize, j: usize) -> Vec<BigInt> {
 /// Whether `aᵢ·v = 0` for all the rows.
 fn orthogonal(signed: &Signed<'_>, rows: &[usize], vector: &[BigInt], budget: &Budget) -> Exactly<bool> {
     let plane = Plane::lifted(vector, signed.intercept);
-    for block in rows.chunks(4096) {
+    for block in rows.chunks(BLOCK) {
         if budget.is_spent() {
             return Exactly::BudgetSpent;
         }

@@ -63,7 +63,7 @@ impl Span {
         }
         let residues = Residues::new(field);
         let mut echelon = Echelon::new(field, width);
-        let mut add = |echelon: &mut Echelon, batch: &[usize]| {
+        let add = |echelon: &mut Echelon, batch: &[usize]| {
             let tagged = batch
                 .par_iter()
                 .map(|&i| (i, residues.row(signed, i, &places, width)));
