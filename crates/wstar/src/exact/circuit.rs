@@ -22,22 +22,48 @@ const NOISE: f64 = 1e-13;
 /// others are taken from the hint as they are (of a single one: 1), and those of the independent rows follow from
 /// them. `Absent` if one comes out negative, or if the candidates are all independent.
 pub fn circuit(signed: &Signed<'_>, rows: &[usize], hint: &[f64], budget: &Budget) -> Exactly<Circuit> {
-    let largest = hint.iter().copied().filter(|h| h.is_finite()).fold(0.0, f64::max);
     let mut candidates: Vec<(usize, f64)> = rows
         .iter()
         .copied()
         .zip(hint.iter().copied())
         .filter(|&(i, h)| h.is_finite() && h > 0.0 && signed.signs.get(i).is_some_and(|&y| y != 0))
         .collect();
-    candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut seen = vec![false; signed.design.rows()];
-    candidates.retain(|&(i, _)| !std::mem::replace(&mut seen[i], true));
-    let strong = candidates.partition_point(|&(_, h)| h > NOISE * largest);
+    candidates.sort_unstable_by_key(|&(i, _)| i);
+    candidates.dedup_by_key(|&mut (i, _)| i);
+    let mut weighed: Vec<(f64, usize, f64)> = shares(signed, &candidates)
+        .into_iter()
+        .zip(candidates)
+        .map(|(share, (i, h))| (share, i, h))
+        .collect();
+    weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let largest = weighed.first().map_or(0.0, |first| first.0);
+    let strong = weighed.partition_point(|&(share, _, _)| share > NOISE * largest);
+    let candidates: Vec<(usize, f64)> = weighed.into_iter().map(|(_, i, h)| (i, h)).collect();
     let mut outcome = solve(signed, &candidates[..strong], budget);
     if matches!(outcome, Exactly::Absent) && strong < candidates.len() {
         outcome = solve(signed, &candidates, budget);
     }
     outcome
+}
+
+/// What each candidate adds to the sum that vanishes: its hint times its size, coordinates measured by their
+/// largest. Unlike the hint itself, that does not depend on the units of rows and columns.
+fn shares(signed: &Signed<'_>, candidates: &[(usize, f64)]) -> Vec<f64> {
+    let mut largest = vec![0.0f64; signed.width()];
+    for &(i, _) in candidates {
+        signed.for_each(i, |j, value| largest[j] = largest[j].max(value.abs()));
+    }
+    let share = |&(i, h): &(usize, f64)| {
+        let mut size = 0.0f64;
+        signed.for_each(i, |j, value| {
+            if value != 0.0 {
+                size = size.max(value.abs() / largest[j]);
+            }
+        });
+        // A point at the origin adds nothing, and is a combination by itself.
+        if size == 0.0 { h } else { h * size }
+    };
+    candidates.iter().map(share).collect()
 }
 
 fn solve(signed: &Signed<'_>, candidates: &[(usize, f64)], budget: &Budget) -> Exactly<Circuit> {

@@ -10,8 +10,6 @@ mod long;
 mod modular;
 mod null;
 mod orthogonal;
-#[cfg(test)]
-mod plain;
 mod reconstruct;
 mod sign;
 mod span;

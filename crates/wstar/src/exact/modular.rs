@@ -315,7 +315,7 @@ pub(super) fn inverse(
 ) -> Option<Option<Vec<u64>>> {
     // Gauss and Jordan on (M | 1), where the finished columns of the one give their place to those of the other.
     let mut rows: Vec<Lazy> = matrix
-        .chunks_exact(width)
+        .chunks_exact(width.max(1))
         .map(|row| Lazy {
             tag: 0,
             values: row.to_vec(),
@@ -364,7 +364,7 @@ pub(super) fn inverse(
         rows[k].grown = 0;
     }
     let mut inverse = vec![0; width * width];
-    for (row, target) in rows.iter().zip(inverse.chunks_exact_mut(width)) {
+    for (row, target) in rows.iter().zip(inverse.chunks_exact_mut(width.max(1))) {
         for (&j, &value) in places.iter().zip(&row.values) {
             target[j] = value % field.prime;
         }
