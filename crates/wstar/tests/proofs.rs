@@ -1,5 +1,7 @@
 //! Exact circuits, null vectors and proofs, against elimination in rationals written for these tests alone.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking, in its helpers too
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed as _, ToPrimitive, Zero};

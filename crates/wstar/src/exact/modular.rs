@@ -328,7 +328,7 @@ pub(super) fn inverse(
         if budget.is_spent() {
             return Some(None);
         }
-        let at = (k..width).find(|&i| rows[i].values[k] % field.prime != 0)?;
+        let at = (k..width).find(|&i| !rows[i].values[k].is_multiple_of(field.prime))?;
         rows.swap(k, at);
         places.swap(k, at);
         let mut pivot = std::mem::take(&mut rows[k].values);
