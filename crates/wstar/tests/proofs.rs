@@ -276,6 +276,48 @@ fn sums_of_circuits_are_made_exact() {
 }
 
 #[test]
+fn whatever_the_hint_what_is_found_is_true() {
+    let mut random = Random(31);
+    let mut found = 0;
+    for case in 0..3000 {
+        let (kind, features, intercept) = (case % 5, 1 + random.below(4), case % 2 == 0);
+        let count = 2 + random.below(10);
+        let design = Design::from_rows(&random_rows(&mut random, count, features, kind)).unwrap();
+        let signs: Vec<i8> = (0..count).map(|_| random.below(3) as i8 - 1).collect();
+        let signed = Signed {
+            design: &design,
+            signs: &signs,
+            intercept,
+        };
+        let rows: Vec<usize> = (0..count).map(|_| random.below(count)).collect();
+        let odd = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300, 1e300];
+        let hint: Vec<f64> = (0..count)
+            .map(|_| {
+                if random.below(6) == 0 {
+                    odd[random.below(6)]
+                } else {
+                    random.unit()
+                }
+            })
+            .collect();
+        match circuit(&signed, &rows, &hint, &Budget::unlimited()) {
+            Exactly::Found(outcome) => {
+                is_circuit(&signed, &outcome);
+                assert!(
+                    outcome
+                        .points
+                        .iter()
+                        .all(|&i| rows.contains(&(i as usize)) && signs[i as usize] != 0)
+                );
+                found += 1;
+            }
+            outcome => assert_eq!(outcome, Exactly::Absent),
+        }
+    }
+    assert!(found > 300, "{found} circuits were found");
+}
+
+#[test]
 fn independent_rows_hold_no_circuit() {
     let design = Design::from_rows(&[vec![1.0, 0.0], vec![0.0, 1.0], vec![0.1, 0.3]]).unwrap();
     let signed = Signed {

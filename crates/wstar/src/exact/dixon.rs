@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::integers::{DIGIT, Planes};
 use super::modular::{self, Field, MOST_TERMS};
 use super::reconstruct::rational;
-use super::{Budget, Exactly};
+use super::{Budget, Stop};
 
 /// A matrix that systems can be solved with.
 #[derive(Debug)]
@@ -40,23 +40,18 @@ pub(super) struct Solution {
 const WORTH_A_THREAD: usize = 40_000;
 
 impl Dixon {
-    /// `Absent` if the matrix is singular modulo the prime.
-    pub(super) fn new(field: Field, matrix: Planes, budget: &Budget) -> Exactly<Self> {
+    /// The prime is bad if the matrix is singular modulo it.
+    pub(super) fn new(field: Field, matrix: Planes, budget: &Budget) -> Result<Self, Stop> {
         if matrix.width >= MOST_TERMS {
-            return Exactly::BudgetSpent;
+            return Err(Stop::BudgetSpent);
         }
-        let inverse = modular::inverse(field, &matrix.modulo(field), matrix.width, budget);
-        let inverse = match inverse {
-            Some(Some(inverse)) => inverse,
-            Some(None) => return Exactly::BudgetSpent,
-            None => return Exactly::Absent,
-        };
+        let inverse = modular::inverse(field, &matrix.modulo(field), matrix.width, budget)?;
         // Newton's iteration doubles the bits that are right; an odd number is its own inverse modulo 8.
         let mut undo = field.prime;
         for _ in 0..5 {
             undo = undo.wrapping_mul(2u64.wrapping_sub(field.prime.wrapping_mul(undo)));
         }
-        Exactly::Found(Dixon {
+        Ok(Dixon {
             field,
             matrix,
             inverse,
@@ -65,10 +60,10 @@ impl Dixon {
     }
 
     /// x with `A·x = b`.
-    pub(super) fn solve(&self, right: &[BigInt], budget: &Budget) -> Exactly<Solution> {
+    pub(super) fn solve(&self, right: &[BigInt], budget: &Budget) -> Result<Solution, Stop> {
         let width = self.matrix.width;
         if right.iter().all(|b| b.sign() == Sign::NoSign) {
-            return Exactly::Found(Solution {
+            return Ok(Solution {
                 numerators: vec![BigInt::ZERO; width],
                 denominator: BigInt::from(1),
             });
@@ -85,15 +80,15 @@ impl Dixon {
         loop {
             while lifting.digits.len() < target {
                 if budget.is_spent() {
-                    return Exactly::BudgetSpent;
+                    return Err(Stop::BudgetSpent);
                 }
                 lifting.step();
             }
             if let Some(solution) = self.attempt(&lifting.digits, right_bits) {
-                return Exactly::Found(solution);
+                return Ok(solution);
             }
             if target >= most_digits + most_digits / 4 {
-                return Exactly::Absent;
+                return Err(Stop::BadPrime);
             }
             target += target / 4 + 2;
         }

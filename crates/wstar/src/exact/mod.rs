@@ -31,6 +31,7 @@ use num_rational::BigRational;
 use num_traits::One;
 
 use crate::data::Design;
+use modular::Field;
 
 /// Rows `aᵢ = yᵢ(xᵢ, 1)` of two classes; without an intercept `aᵢ = yᵢxᵢ`.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +109,30 @@ impl<T> Exactly<T> {
             Exactly::Absent | Exactly::BudgetSpent => None,
         }
     }
+}
+
+/// Why a computation ended without its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// There is none.
+    Absent,
+    /// The time was over.
+    BudgetSpent,
+    /// Modulo this prime the data look other than they are.
+    BadPrime,
+}
+
+/// The result modulo the first prime that is not bad for the data.
+fn over_primes<T>(attempt: impl Fn(Field) -> Result<T, Stop>) -> Exactly<T> {
+    for field in Field::all() {
+        match attempt(field) {
+            Ok(found) => return Exactly::Found(found),
+            Err(Stop::Absent) => return Exactly::Absent,
+            Err(Stop::BudgetSpent) => return Exactly::BudgetSpent,
+            Err(Stop::BadPrime) => {}
+        }
+    }
+    Exactly::Absent
 }
 
 /// Weights λ > 0 with `Σλᵢaᵢ = 0`, summing to 1 over each class (without an intercept: in all).

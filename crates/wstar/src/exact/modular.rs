@@ -6,7 +6,7 @@
 use num_bigint::{BigInt, Sign};
 use rayon::prelude::*;
 
-use super::Budget;
+use super::{Budget, Stop};
 
 /// The largest primes below 2⁵⁷. Fixed, so that results do not depend on chance; if one is bad for the data, the
 /// next takes over.
@@ -305,14 +305,8 @@ impl Echelon {
     }
 }
 
-/// The inverse of a square matrix, row by row; `None` if it is singular modulo the prime. The time may run out:
-/// then `Some(None)`.
-pub(super) fn inverse(
-    field: Field,
-    matrix: &[u64],
-    width: usize,
-    budget: &Budget,
-) -> Option<Option<Vec<u64>>> {
+/// The inverse of a square matrix, row by row; the prime is bad if it is singular modulo it.
+pub(super) fn inverse(field: Field, matrix: &[u64], width: usize, budget: &Budget) -> Result<Vec<u64>, Stop> {
     // Gauss and Jordan on (M | 1), where the finished columns of the one give their place to those of the other.
     let mut rows: Vec<Lazy> = matrix
         .chunks_exact(width.max(1))
@@ -326,9 +320,10 @@ pub(super) fn inverse(
     let mut places: Vec<usize> = (0..width).collect();
     for k in 0..width {
         if budget.is_spent() {
-            return Some(None);
+            return Err(Stop::BudgetSpent);
         }
-        let at = (k..width).find(|&i| !rows[i].values[k].is_multiple_of(field.prime))?;
+        let pivot = (k..width).find(|&i| !rows[i].values[k].is_multiple_of(field.prime));
+        let at = pivot.ok_or(Stop::BadPrime)?;
         rows.swap(k, at);
         places.swap(k, at);
         let mut pivot = std::mem::take(&mut rows[k].values);
@@ -369,7 +364,7 @@ pub(super) fn inverse(
             target[j] = value % field.prime;
         }
     }
-    Some(Some(inverse))
+    Ok(inverse)
 }
 
 #[cfg(test)]
@@ -425,7 +420,7 @@ mod tests {
                 let mut echelon = Echelon::new(field, width);
                 let rows = matrix.chunks_exact(width).map(<[u64]>::to_vec).enumerate().collect();
                 prop_assert!(echelon.extend(rows, &Budget::unlimited()));
-                let Some(Some(inverse)) = inverse(field, &matrix, width, &Budget::unlimited()) else {
+                let Ok(inverse) = inverse(field, &matrix, width, &Budget::unlimited()) else {
                     prop_assert!(echelon.rank() < width);
                     continue;
                 };

@@ -10,7 +10,7 @@ use super::modular::Field;
 use super::orthogonal::first_not_orthogonal;
 use super::sign::{Plane, dyadic};
 use super::span::Span;
-use super::{Budget, Exactly, Signed};
+use super::{Budget, Exactly, Signed, Stop, over_primes};
 
 /// More numbers than this are not held at once.
 const MOST_NUMBERS: usize = 1 << 26;
@@ -22,13 +22,7 @@ const BLOCK: usize = 8192;
 /// width less their number, and, but for bad luck, equal to it.
 pub fn null_vectors(signed: &Signed<'_>, budget: &Budget) -> Exactly<Vec<Vec<BigInt>>> {
     let rows: Vec<usize> = signed.participants().collect();
-    for field in Field::all() {
-        match null_vectors_in(signed, &rows, field, budget) {
-            Exactly::Absent => {}
-            outcome => return outcome,
-        }
-    }
-    Exactly::Absent
+    over_primes(|field| null_vectors_in(signed, &rows, field, budget))
 }
 
 fn null_vectors_in(
@@ -36,16 +30,12 @@ fn null_vectors_in(
     rows: &[usize],
     field: Field,
     budget: &Budget,
-) -> Exactly<Vec<Vec<BigInt>>> {
-    let span = match Span::new(signed, rows, false, field, budget) {
-        Exactly::Found(span) => span,
-        Exactly::Absent => return Exactly::Absent,
-        Exactly::BudgetSpent => return Exactly::BudgetSpent,
-    };
+) -> Result<Vec<Vec<BigInt>>, Stop> {
+    let span = Span::new(signed, rows, false, field, budget)?;
     let width = signed.width();
     let rank = span.rows().len();
     if (width - rank).saturating_mul(width) > MOST_NUMBERS {
-        return Exactly::BudgetSpent;
+        return Err(Stop::BudgetSpent);
     }
     let mut unused = vec![true; width];
     span.columns.iter().for_each(|&j| unused[j] = false);
@@ -55,26 +45,17 @@ fn null_vectors_in(
         .collect();
     let (columns, free) = (span.pivot_columns(), span.free_columns());
     if free.is_empty() {
-        return Exactly::Found(vectors);
+        return Ok(vectors);
     }
-    let system = match System::new(signed, span.rows(), &columns, &free, field, budget) {
-        Exactly::Found(system) => system,
-        Exactly::Absent => return Exactly::Absent,
-        Exactly::BudgetSpent => return Exactly::BudgetSpent,
-    };
+    let system = System::new(signed, span.rows(), &columns, &free, field, budget)?;
     for k in 0..free.len() {
         let values: Vec<(i64, i32)> = (0..free.len()).map(|other| (i64::from(other == k), 0)).collect();
-        match system.solve(&values, budget) {
-            Exactly::Found(solution) => {
-                let mut vector = vec![BigInt::ZERO; width];
-                for (&j, value) in columns.iter().chain(&free).zip(solution.0) {
-                    vector[j] = value;
-                }
-                vectors.push(vector);
-            }
-            Exactly::Absent => return Exactly::Absent,
-            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+        let (integers, _, _) = system.solve(&values, budget)?;
+        let mut vector = vec![BigInt::ZERO; width];
+        for (&j, value) in columns.iter().chain(&free).zip(integers) {
+            vector[j] = value;
         }
+        vectors.push(vector);
     }
     let sparse = |vector: &Vec<BigInt>| {
         let entries = vector.iter().cloned().enumerate();
@@ -85,13 +66,13 @@ fn null_vectors_in(
     let sparse: Vec<Vec<(usize, BigInt)>> = vectors.iter().map(sparse).collect();
     for block in rows.chunks(BLOCK) {
         if budget.is_spent() {
-            return Exactly::BudgetSpent;
+            return Err(Stop::BudgetSpent);
         }
         if first_not_orthogonal(signed, block, &sparse).is_some() {
-            return Exactly::Absent;
+            return Err(Stop::BadPrime);
         }
     }
-    Exactly::Found(vectors)
+    Ok(vectors)
 }
 
 fn unit(width: usize, j: usize) -> Vec<BigInt> {
@@ -101,20 +82,20 @@ fn unit(width: usize, j: usize) -> Vec<BigInt> {
 }
 
 /// Whether `aᵢ·v = 0` for all the rows.
-fn orthogonal(signed: &Signed<'_>, rows: &[usize], vector: &[BigInt], budget: &Budget) -> Exactly<bool> {
+fn orthogonal(signed: &Signed<'_>, rows: &[usize], vector: &[BigInt], budget: &Budget) -> Result<bool, Stop> {
     let plane = Plane::lifted(vector, signed.intercept);
     for block in rows.chunks(BLOCK) {
         if budget.is_spent() {
-            return Exactly::BudgetSpent;
+            return Err(Stop::BudgetSpent);
         }
         if !block
             .par_iter()
             .all(|&i| plane.sign(signed.design.row(i)).is_eq())
         {
-            return Exactly::Found(false);
+            return Ok(false);
         }
     }
-    Exactly::Found(true)
+    Ok(true)
 }
 
 /// A rational `v` near `guess` with `aᵢ·v = 0` exactly for each row of the face.
@@ -127,13 +108,7 @@ pub fn vanishing(
     guess: &[f64],
     budget: &Budget,
 ) -> Exactly<Vec<BigRational>> {
-    for field in Field::all() {
-        match vanishing_in(signed, face, guess, field, budget) {
-            Exactly::Absent => {}
-            outcome => return outcome,
-        }
-    }
-    Exactly::Absent
+    over_primes(|field| vanishing_in(signed, face, guess, field, budget))
 }
 
 fn vanishing_in(
@@ -142,12 +117,8 @@ fn vanishing_in(
     guess: &[f64],
     field: Field,
     budget: &Budget,
-) -> Exactly<Vec<BigRational>> {
-    let span = match Span::new(signed, face, false, field, budget) {
-        Exactly::Found(span) => span,
-        Exactly::Absent => return Exactly::Absent,
-        Exactly::BudgetSpent => return Exactly::BudgetSpent,
-    };
+) -> Result<Vec<BigRational>, Stop> {
+    let span = Span::new(signed, face, false, field, budget)?;
     let mut v: Vec<BigRational> = (0..signed.width())
         .map(|j| {
             let (mantissa, exponent) = dyadic(guess.get(j).copied().filter(|g| g.is_finite()).unwrap_or(0.0));
@@ -155,7 +126,7 @@ fn vanishing_in(
         })
         .collect();
     if span.rows().is_empty() {
-        return Exactly::Found(v);
+        return Ok(v);
     }
     // The columns of the elimination in doubles first; if they will not do, those of the one modulo the prime.
     let by_size = well_conditioned(signed, span.rows(), &span.columns);
@@ -164,30 +135,25 @@ fn vanishing_in(
         columns.iter().for_each(|&j| is_pivot[j] = true);
         let free: Vec<usize> = span.columns.iter().copied().filter(|&j| !is_pivot[j]).collect();
         let system = match System::new(signed, span.rows(), &columns, &free, field, budget) {
-            Exactly::Found(system) => system,
-            Exactly::Absent => continue,
-            Exactly::BudgetSpent => return Exactly::BudgetSpent,
+            Err(Stop::BadPrime) => continue,
+            other => other?,
         };
         let values: Vec<(i64, i32)> = free
             .iter()
             .map(|&j| dyadic(guess.get(j).copied().unwrap_or(0.0)))
             .collect();
-        let (integers, denominator, exponent) = match system.solve(&values, budget) {
-            Exactly::Found(solution) => solution,
-            Exactly::Absent => continue,
-            Exactly::BudgetSpent => return Exactly::BudgetSpent,
-        };
+        let (integers, denominator, exponent) = system.solve(&values, budget)?;
         for (&j, integer) in columns.iter().zip(integers) {
             v[j] = shifted(integer, denominator.clone(), exponent);
         }
         let cleared = super::cleared(&v);
-        return match orthogonal(signed, face, &cleared, budget) {
-            Exactly::Found(true) => Exactly::Found(v),
-            Exactly::Found(false) | Exactly::Absent => Exactly::Absent,
-            Exactly::BudgetSpent => Exactly::BudgetSpent,
+        return if orthogonal(signed, face, &cleared, budget)? {
+            Ok(v)
+        } else {
+            Err(Stop::BadPrime)
         };
     }
-    Exactly::Absent
+    Err(Stop::BadPrime)
 }
 
 /// `n/d·2^e`, with no common power of two left.
@@ -277,24 +243,21 @@ impl System {
         free: &[usize],
         field: Field,
         budget: &Budget,
-    ) -> Exactly<Self> {
+    ) -> Result<Self, Stop> {
         let both: Vec<usize> = columns.iter().chain(free).copied().collect();
         let scaled = Scaled::new(signed, rows, &both);
         let all: Vec<usize> = (0..rows.len()).collect();
-        match Dixon::new(field, scaled.planes(&all, &all, false), budget) {
-            Exactly::Found(dixon) => Exactly::Found(System {
-                scaled,
-                rank: rows.len(),
-                dixon,
-            }),
-            Exactly::Absent => Exactly::Absent,
-            Exactly::BudgetSpent => Exactly::BudgetSpent,
-        }
+        let dixon = Dixon::new(field, scaled.planes(&all, &all, false), budget)?;
+        Ok(System {
+            scaled,
+            rank: rows.len(),
+            dixon,
+        })
     }
 
     /// All coordinates, those solved for first, as integers over a denominator times a power of two; the free
     /// ones are given as mantissas and exponents.
-    fn solve(&self, free: &[(i64, i32)], budget: &Budget) -> Exactly<(Vec<BigInt>, BigInt, i32)> {
+    fn solve(&self, free: &[(i64, i32)], budget: &Budget) -> Result<(Vec<BigInt>, BigInt, i32), Stop> {
         let rank = self.rank;
         let scale = |k: usize| self.scaled.column_scale(k);
         // The unknowns of the integer system are vⱼ·2^scaleⱼ.
@@ -327,11 +290,7 @@ impl System {
                     .sum::<BigInt>()
             })
             .collect();
-        let solution = match self.dixon.solve(&right, budget) {
-            Exactly::Found(solution) => solution,
-            Exactly::Absent => return Exactly::Absent,
-            Exactly::BudgetSpent => return Exactly::BudgetSpent,
-        };
+        let solution = self.dixon.solve(&right, budget)?;
         let mut integers = solution.numerators;
         integers.extend(given.iter().map(|value| value * &solution.denominator));
         // Back to vⱼ = integer·2^(least − scaleⱼ)/denominator, with the least exponent outside.
@@ -345,6 +304,6 @@ impl System {
             .min()
             .unwrap_or(0);
         integers.iter_mut().for_each(|integer| *integer >>= common);
-        Exactly::Found((integers, solution.denominator, least - top + common as i32))
+        Ok((integers, solution.denominator, least - top + common as i32))
     }
 }

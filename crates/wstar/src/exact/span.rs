@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::integers::Residues;
 use super::modular::{Echelon, Field};
-use super::{Budget, Exactly, Signed};
+use super::{Budget, Signed, Stop};
 
 /// More numbers than this are not held at once.
-const MOST_NUMBERS: usize = 1 << 28;
+const MOST_NUMBERS: usize = 1 << 27;
 
 /// Independent rows, and the coordinates they were taken in.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Span {
         in_order: bool,
         field: Field,
         budget: &Budget,
-    ) -> Exactly<Self> {
+    ) -> Result<Self, Stop> {
         let columns = used_columns(signed, rows);
         let width = columns.len();
         let mut places = vec![usize::MAX; signed.width()];
@@ -59,7 +59,7 @@ impl Span {
             (0..first).map(|k| rows[k * rows.len() / first]).collect()
         };
         if batch.len().saturating_mul(width) > MOST_NUMBERS {
-            return Exactly::BudgetSpent;
+            return Err(Stop::BudgetSpent);
         }
         let residues = Residues::new(field);
         let mut echelon = Echelon::new(field, width);
@@ -70,7 +70,7 @@ impl Span {
             echelon.extend(tagged.collect(), budget)
         };
         if !add(&mut echelon, &batch) {
-            return Exactly::BudgetSpent;
+            return Err(Stop::BudgetSpent);
         }
         if batch.len() < rows.len() {
             let mut state = 1u64;
@@ -101,11 +101,11 @@ impl Span {
                     (0..most).map(|k| found[k * found.len() / most]).collect()
                 };
                 if !add(&mut echelon, &batch) {
-                    return Exactly::BudgetSpent;
+                    return Err(Stop::BudgetSpent);
                 }
             }
         }
-        Exactly::Found(Span { columns, echelon })
+        Ok(Span { columns, echelon })
     }
 }
 
@@ -129,9 +129,6 @@ pub(super) fn used_columns(signed: &Signed<'_>, rows: &[usize]) -> Vec<usize> {
 
 /// A lower bound of the rank of the rows `aᵢ`, and, but for bad luck, the rank: it is that modulo a prime.
 pub fn rank_at_least(signed: &Signed<'_>, rows: &[usize]) -> usize {
-    match Span::new(signed, rows, false, Field::first(), &Budget::unlimited()) {
-        Exactly::Found(span) => span.rows().len(),
-        // Too large to be held: nothing is claimed.
-        Exactly::Absent | Exactly::BudgetSpent => 0,
-    }
+    // Too large to be held: nothing is claimed.
+    Span::new(signed, rows, false, Field::first(), &Budget::unlimited()).map_or(0, |span| span.rows().len())
 }

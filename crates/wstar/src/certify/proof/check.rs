@@ -311,11 +311,16 @@ fn vanishing(signed: &Signed<'_>, combination: &Combination) -> Step {
 /// Inexact weights must bring the hulls so near that nothing but rounding is between them.
 fn near(signed: &Signed<'_>, upper: f64) -> Step {
     let rows: Vec<usize> = signed.participants().collect();
-    let largest = rows
-        .par_iter()
-        .map(|&i| signed.design.row(i).squared_norm())
-        .reduce(|| 0.0, f64::max)
-        .sqrt();
+    let norm = |&i: &usize| {
+        let row = signed.design.row(i);
+        let mut largest = 0.0f64;
+        row.for_each(|_, x| largest = largest.max(x.abs()));
+        // Where the squares leave the range, the largest coordinate is a norm that is not too long.
+        Some(row.squared_norm().sqrt())
+            .filter(|norm| norm.is_finite())
+            .unwrap_or(largest)
+    };
+    let largest = rows.par_iter().map(norm).reduce(|| 0.0, f64::max);
     if upper <= INEXACT * largest {
         Ok(())
     } else {
