@@ -16,6 +16,7 @@ use crate::loss::LossName;
 use crate::margin::{Question, separate};
 use crate::oracle::Layout;
 use crate::reduction::{Part, Reduction};
+use crate::settings::Settings;
 use crate::watch::{Budget, Watch};
 
 /// The longest that the question is looked into; a fit whose existence is not settled by then goes on without.
