@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Target;
 use crate::error::{Error, Result};
-use crate::loss::LossName;
+use crate::loss::{LossName, Quantile};
 use crate::online::{Ties, Voters};
 use crate::penalty::{Penalty, PenaltyName};
 use crate::schedule::Schedule;
@@ -249,6 +249,9 @@ pub struct Settings {
     /// ℓ, where the method leaves a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossName>,
+    /// Which quantile of the target least absolute deviations look for; by default the median, by |y − z|.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Quantile>,
     /// R; by default ℓ2 for classifiers and none for regression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub penalty: Option<PenaltyName>,
@@ -407,6 +410,9 @@ impl Settings {
             ))
             .hint(format!("its losses: {}", known.join(", "))));
         }
+        if self.quantile.is_some() && self.loss.is_some() {
+            return Err(Error::settings("--quantile is a loss of its own: leave --loss out"));
+        }
         Penalty::new(PenaltyName::ElasticNet, self.l1_ratio.unwrap_or(0.5))?;
         if self.l1_ratio.is_some() && self.penalty != Some(PenaltyName::ElasticNet) {
             return Err(Error::settings("--l1-ratio goes with --penalty elastic-net"));
@@ -438,7 +444,7 @@ impl Settings {
 
     /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
     #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 25] {
+    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 26] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;
@@ -466,6 +472,7 @@ impl Settings {
             (self.smoothing.is_some(), "smoothing", Method::is_bayes),
             (self.shrinkage.is_some(), "shrinkage", Method::is_bayes),
             (self.loss.is_some(), "loss", convex),
+            (self.quantile.is_some(), "quantile", |method| method == Method::Lad),
             (self.penalty.is_some(), "penalty", convex),
             (self.c.is_some(), "C", convex),
             (self.lambda.is_some(), "lambda", convex),

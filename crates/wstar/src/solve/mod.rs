@@ -13,6 +13,7 @@ pub mod interior_point;
 pub mod kink;
 mod lanes;
 pub mod lbfgs;
+pub mod least_absolute;
 pub mod least_squares;
 mod line_search;
 pub mod newton;
@@ -30,6 +31,7 @@ pub use intercept::{best_intercept, best_intercept_smooth};
 pub use interior_point::InteriorPoint;
 pub use kink::Kink;
 pub use lbfgs::Lbfgs;
+pub use least_absolute::FrischNewton;
 pub use least_squares::{ClosedForm, LeastSquaresReport, NormalEquations, Qr, Svd};
 pub use newton::Newton;
 pub use newton_cg::NewtonCg;
@@ -69,6 +71,8 @@ pub enum SolverName {
     DualCoordinateDescent,
     /// Primal–dual interior point, for losses with kinks.
     InteriorPoint,
+    /// Interior point and simplex, for absolute deviations and quantiles without a penalty.
+    FrischNewton,
     /// Least squares by the normal equations.
     NormalEquations,
     /// Least squares by a QR factorisation.
@@ -81,7 +85,7 @@ pub enum SolverName {
 
 impl SolverName {
     /// All solvers, in the order in which help lists them.
-    pub const ALL: [SolverName; 14] = [
+    pub const ALL: [SolverName; 15] = [
         SolverName::GradientDescent,
         SolverName::Sgd,
         SolverName::Newton,
@@ -92,6 +96,7 @@ impl SolverName {
         SolverName::CoordinateDescent,
         SolverName::DualCoordinateDescent,
         SolverName::InteriorPoint,
+        SolverName::FrischNewton,
         SolverName::NormalEquations,
         SolverName::Qr,
         SolverName::Svd,
@@ -111,6 +116,7 @@ impl SolverName {
             SolverName::CoordinateDescent => "coordinate-descent",
             SolverName::DualCoordinateDescent => "dual-coordinate-descent",
             SolverName::InteriorPoint => "interior-point",
+            SolverName::FrischNewton => "frisch-newton",
             SolverName::NormalEquations => "normal-equations",
             SolverName::Qr => "qr",
             SolverName::Svd => "svd",

@@ -44,7 +44,8 @@ pub(crate) fn loss_of(name: LossName, y: f64, z: f64) -> f64 {
         LossName::Hinge => Hinge.value(y, z),
         LossName::SquaredHinge => SquaredHinge.value(y, z),
         LossName::Logistic => Logistic.value(y, z),
-        LossName::Absolute => Absolute.value(y, z),
+        LossName::Absolute => Absolute::BOTH.value(y, z),
+        LossName::Quantile(q) => Absolute::quantile(q).value(y, z),
         LossName::Squared => Squared.value(y, z),
         _ => panic!("no scalar convex loss"),
     }
@@ -55,7 +56,8 @@ pub(crate) fn conjugate_of(name: LossName, y: f64, s: f64) -> f64 {
         LossName::Hinge => Hinge.conjugate(y, s),
         LossName::SquaredHinge => SquaredHinge.conjugate(y, s),
         LossName::Logistic => Logistic.conjugate(y, s),
-        LossName::Absolute => Absolute.conjugate(y, s),
+        LossName::Absolute => Absolute::BOTH.conjugate(y, s),
+        LossName::Quantile(q) => Absolute::quantile(q).conjugate(y, s),
         LossName::Squared => Squared.conjugate(y, s),
         _ => panic!("no scalar convex loss"),
     }
@@ -72,7 +74,7 @@ impl Case {
             let x: Vec<f64> = (0..features).map(|_| normal(&mut random)).collect();
             let z: f64 = x.iter().zip(&truth).map(|(x, w)| x * w).sum::<f64>() + 0.4;
             let noisy = z + 0.7 * normal(&mut random);
-            let real = matches!(loss, LossName::Absolute | LossName::Squared);
+            let real = loss.is_for_regression();
             targets.push(if real { noisy } else { noisy.signum() });
             values.extend(x);
         }
@@ -270,6 +272,7 @@ impl Case {
             // ξ ≥ lo(z − at) and ξ ≥ hi(z − at).
             let (at, slopes) = match self.loss {
                 LossName::Absolute => (y, [-1.0, 1.0]),
+                LossName::Quantile(q) => (y, [-q.value(), 1.0 - q.value()]),
                 _ => (y, [-y, 0.0]),
             };
             for slope in slopes {

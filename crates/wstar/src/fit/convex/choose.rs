@@ -6,7 +6,7 @@ use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::settings::Settings;
 use crate::solve::{
-    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, GradientDescent, InteriorPoint, Lbfgs,
+    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, FrischNewton, GradientDescent, InteriorPoint, Lbfgs,
     Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
 };
 
@@ -67,6 +67,10 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     let in_memory = rows.is_some();
     let little = rows.is_none_or(|rows| hessian_work(definition, rows) <= LITTLE_WORK);
     let (few, not_too_many) = (parameters <= FEW && little, parameters <= NOT_TOO_MANY);
+    if definition.loss.is_absolute() && definition.penalty.is_none() && not_too_many {
+        let names = vec![S::FrischNewton, S::InteriorPoint];
+        return (names, "a linear programme");
+    }
     if !definition.loss.is_smooth() {
         return if not_too_many {
             (
@@ -137,6 +141,10 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
         SolverName::CoordinateDescent => Box::new(CoordinateDescent::default()),
         SolverName::OrthantNewton => Box::new(OrthantNewton::default()),
         SolverName::InteriorPoint => Box::new(InteriorPoint::default()),
+        SolverName::FrischNewton => Box::new(FrischNewton {
+            seed: settings.seed,
+            ..FrischNewton::default()
+        }),
         SolverName::NormalEquations => Box::new(NormalEquations),
         SolverName::Qr => Box::new(Qr),
         SolverName::Svd => Box::new(Svd),
