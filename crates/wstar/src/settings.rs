@@ -320,8 +320,11 @@ impl Settings {
                 .iter()
                 .all(|(given, _, fits)| !given || fits(method))
         };
-        let others = [Method::Svm, Method::AveragedPerceptron, Method::Perceptron];
-        let mut candidates = [first].into_iter().chain(others);
+        let others = match target {
+            Target::Real(_) => &[Method::Lad][..],
+            _ => &[Method::Svm, Method::AveragedPerceptron, Method::Perceptron],
+        };
+        let mut candidates = [first].into_iter().chain(others.iter().copied());
         candidates.find(|&method| fits(method)).unwrap_or(first)
     }
 
@@ -411,7 +414,9 @@ impl Settings {
             .hint(format!("its losses: {}", known.join(", "))));
         }
         if self.quantile.is_some() && self.loss.is_some() {
-            return Err(Error::settings("--quantile is a loss of its own: leave --loss out"));
+            return Err(Error::settings(
+                "--quantile is a loss of its own: leave --loss out",
+            ));
         }
         Penalty::new(PenaltyName::ElasticNet, self.l1_ratio.unwrap_or(0.5))?;
         if self.l1_ratio.is_some() && self.penalty != Some(PenaltyName::ElasticNet) {
@@ -472,7 +477,9 @@ impl Settings {
             (self.smoothing.is_some(), "smoothing", Method::is_bayes),
             (self.shrinkage.is_some(), "shrinkage", Method::is_bayes),
             (self.loss.is_some(), "loss", convex),
-            (self.quantile.is_some(), "quantile", |method| method == Method::Lad),
+            (self.quantile.is_some(), "quantile", |method| {
+                method == Method::Lad
+            }),
             (self.penalty.is_some(), "penalty", convex),
             (self.c.is_some(), "C", convex),
             (self.lambda.is_some(), "lambda", convex),

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use wstar::loss::{Absolute, Hinge, Logistic, Loss, Quantile, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss};
+use wstar::loss::{
+    Absolute, Hinge, Logistic, Loss, Quantile, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss,
+};
 
 /// Whether the loss has a kink (or its slope has one) between these scores.
 fn crosses<L: Loss>(loss: L, y: f64, from: f64, to: f64) -> bool {

@@ -57,7 +57,12 @@ pub(crate) fn conjugate_of(name: LossName, y: f64, s: f64) -> f64 {
         LossName::SquaredHinge => SquaredHinge.conjugate(y, s),
         LossName::Logistic => Logistic.conjugate(y, s),
         LossName::Absolute => Absolute::BOTH.conjugate(y, s),
-        LossName::Quantile(q) => Absolute::quantile(q).conjugate(y, s),
+        LossName::Quantile(q) => {
+            // A multiplier over its weight may miss the end of its range by a rounding.
+            let loss = Absolute::quantile(q);
+            let nearest = s.clamp(loss.slopes(y).0, loss.slopes(y).1);
+            loss.conjugate(y, if (s - nearest).abs() < 1e-15 { nearest } else { s })
+        }
         LossName::Squared => Squared.conjugate(y, s),
         _ => panic!("no scalar convex loss"),
     }

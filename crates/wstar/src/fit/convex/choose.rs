@@ -6,8 +6,8 @@ use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::settings::Settings;
 use crate::solve::{
-    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, FrischNewton, GradientDescent, InteriorPoint, Lbfgs,
-    Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
+    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, FrischNewton, GradientDescent, InteriorPoint,
+    Lbfgs, Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
 };
 
 /// Solvers in the order in which they are tried, and why.

@@ -126,7 +126,10 @@ impl Basis {
     /// Values of the basic columns among all.
     fn spread(&self, values: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.width];
-        self.columns.iter().zip(values).for_each(|(&j, &value)| all[j] = value);
+        self.columns
+            .iter()
+            .zip(values)
+            .for_each(|(&j, &value)| all[j] = value);
         all
     }
 
@@ -266,7 +269,10 @@ impl Rest<'_> {
         debug_assert_eq!(x.len(), self.basis.width);
         let mut best: Option<(usize, f64)> = None;
         for (&j, way) in self.outside.iter().zip(&self.ways) {
-            let size = x.iter().zip(way).fold(0.0f64, |most, (x, w)| most.max((x * w).abs()));
+            let size = x
+                .iter()
+                .zip(way)
+                .fold(0.0f64, |most, (x, w)| most.max((x * w).abs()));
             let left = dot(x, way).abs();
             if left > 1e3 * INDEPENDENT * size && best.is_none_or(|(_, most)| left / size > most) {
                 best = Some((j, left / size));

@@ -197,17 +197,16 @@ impl Run<'_, '_, '_> {
                 }
             };
             let (basis, beyond) = self.complete(basis, &band, &list, fixed.is_some());
-            if !beyond.is_empty() && let Some(known) = &fixed {
-                // The band lacks columns that rows outside of it have.
-                beyond.iter().for_each(|&i| sides[i] = 0);
-                let at = frame.unscaled(&from);
-                let mut again = frame.survey(&at, &sides, met);
-                beyond.iter().for_each(|&i| list.push(i));
-                let strays = std::mem::take(&mut again.strays);
-                strays.iter().for_each(|&i| sides[i] = 0);
-                list.extend(strays);
-                let _ = known;
-                fixed = Some(again);
+            if let Some(beyond) = beyond {
+                // The band lacks a column that rows outside of it have.
+                sides[beyond] = 0;
+                list.push(beyond);
+                let mut survey = frame.survey(&frame.unscaled(&from), &sides, met);
+                for stray in std::mem::take(&mut survey.strays) {
+                    sides[stray] = 0;
+                    list.push(stray);
+                }
+                fixed = Some(survey);
                 continue;
             }
             let pull: Vec<f64> = match &fixed {
@@ -290,7 +289,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// The interior point method on some rows; a status if the fit is to end.
-    fn interior(&mut self, band: &Band, from: &[f64], tol: f64) -> Result<std::result::Result<Inner, Status>> {
+    fn interior(
+        &mut self,
+        band: &Band,
+        from: &[f64],
+        tol: f64,
+    ) -> Result<std::result::Result<Inner, Status>> {
         let frame = self.frame;
         let rows = Rows {
             design: &band.design,
@@ -361,20 +365,20 @@ impl Run<'_, '_, '_> {
         Some((Basis::choose(&band.design, width, &candidates)?, sides))
     }
 
-    /// Adds rows for columns that a basis lacks: of the band where it has any, else, given back by their numbers,
-    /// of all rows.
+    /// Adds rows of the band for columns that a basis lacks; gives the number of a row elsewhere that has such a
+    /// column, if none of the band has.
     fn complete(
         &self,
         mut basis: Basis,
         band: &Band,
         list: &[usize],
         outside: bool,
-    ) -> (Basis, Vec<usize>) {
+    ) -> (Basis, Option<usize>) {
         let width = self.frame.width();
         loop {
             let rest = basis.rest(&band.design);
             if rest.is_empty() {
-                return (basis, Vec::new());
+                return (basis, None);
             }
             let mut best: Option<(usize, usize, f64)> = None;
             for row in 0..list.len() {
@@ -388,10 +392,10 @@ impl Run<'_, '_, '_> {
             match best {
                 Some((row, column, _)) => {
                     if !basis.extend(row, column, &band.design) {
-                        return (basis, Vec::new());
+                        return (basis, None);
                     }
                 }
-                None if !outside => return (basis, Vec::new()),
+                None if !outside => return (basis, None),
                 None => {
                     let mut found: Option<(usize, f64)> = None;
                     let mut x = vec![0.0; width];
@@ -404,7 +408,8 @@ impl Run<'_, '_, '_> {
                             found = Some((i, left));
                         }
                     }
-                    return (basis, found.map(|(i, _)| i).into_iter().collect());
+                    let found = found.map(|(i, _)| i);
+                    return (basis, found);
                 }
             }
         }
@@ -423,7 +428,13 @@ impl Run<'_, '_, '_> {
         let frame = self.frame;
         let (low, high) = frame.slopes;
         let mut dual: Vec<f64> = (0..sides.len())
-            .map(|i| if sides[i] == 0 { 0.0 } else { -frame.pull(i, sides[i]) })
+            .map(|i| {
+                if sides[i] == 0 {
+                    0.0
+                } else {
+                    -frame.pull(i, sides[i])
+                }
+            })
             .collect();
         let mut pull = vec![Compensated::default(); frame.width()];
         if let Some(fixed) = fixed {

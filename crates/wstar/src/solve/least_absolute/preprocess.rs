@@ -106,7 +106,8 @@ impl<'a> Frame<'a> {
         (0..self.width())
             .map(|j| {
                 let total = parts.iter().fold((0.0, 0.0), |(square, count), part| {
-                    part.get(j).map_or((square, count), |own| (square + own.0, count + own.1))
+                    part.get(j)
+                        .map_or((square, count), |own| (square + own.0, count + own.1))
                 });
                 match total {
                     (square, count) if square > 0.0 && square.is_finite() => {
