@@ -358,12 +358,24 @@ fn as_many_columns_as_rows_and_more() {
 #[test]
 fn ties_by_the_hundred() {
     for (seed, rows, features) in [(1, 500, 4), (2, 2000, 10), (3, 3000, 2)] {
+        // Whole numbers, and most of them on a plane.
         let (x, y) = heavy(rows, features, seed);
-        let x: Vec<Vec<f64>> = x
-            .iter()
-            .map(|x| x.iter().map(|v| (2.0 * v).round()).collect())
+        let noise = x.iter().zip(y).map(|(x, y)| {
+            let plane: f64 = x.iter().enumerate().map(|(j, x)| x * (j as f64 - 1.5)).sum();
+            (0.4 * (y - 2.0 - plane)).round()
+        });
+        let noise: Vec<f64> = noise.collect();
+        let whole = |x: &Vec<f64>| x.iter().map(|v| (2.0 * v).round()).collect();
+        let x: Vec<Vec<f64>> = x.iter().map(whole).collect();
+        let y: Vec<f64> = (x.iter().zip(&noise))
+            .map(|(x, noise)| {
+                3.0 + noise
+                    + x.iter()
+                        .enumerate()
+                        .map(|(j, x)| x * (2.0 - j as f64))
+                        .sum::<f64>()
+            })
             .collect();
-        let y: Vec<f64> = y.iter().map(|y| (0.5 * y).round()).collect();
         for loss in losses() {
             let mut case = case(&x, y.clone(), loss, Intercept::Free);
             let found = vertex(&case, &FrischNewton::default());
