@@ -139,12 +139,19 @@ impl Basis {
         dot(own, own).sqrt()
     }
 
+    /// How much each basic direction moves the score of a row.
+    pub(super) fn along(&self, row: usize, design: &Design) -> Vec<f64> {
+        let x = design.row(row).to_dense(self.width);
+        let x: Vec<f64> = self.columns.iter().map(|&j| x[j]).collect();
+        (0..self.rank())
+            .map(|j| dot(&x, self.inverse_column(j)))
+            .collect()
+    }
+
     /// Puts `row` in the place of basic row `k`.
     pub(super) fn exchange(&mut self, k: usize, row: usize, design: &Design) {
         let rank = self.rank();
-        let x = design.row(row).to_dense(self.width);
-        let x: Vec<f64> = self.columns.iter().map(|&j| x[j]).collect();
-        let along: Vec<f64> = (0..rank).map(|j| dot(&x, self.inverse_column(j))).collect();
+        let along = self.along(row, design);
         let own: Vec<f64> = self.inverse_column(k).iter().map(|v| v / along[k]).collect();
         for (j, column) in self.inverse.chunks_exact_mut(rank).enumerate() {
             if j == k {
@@ -291,4 +298,61 @@ fn largest(x: &[f64]) -> (usize, f64) {
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dense;
+
+    /// Whole numbers that look random.
+    fn whole(i: usize) -> f64 {
+        let bits = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 % 19.0 - 9.0
+    }
+
+    #[test]
+    fn whole_weights_and_multipliers_are_found_exactly() {
+        let width = 12;
+        let values: Vec<f64> = (0..30 * width).map(whole).collect();
+        let design = Design::Dense64(Dense::new(values, 30, width).unwrap());
+        let candidates: Vec<(usize, f64)> = (0..30).map(|i| (i, 1.0)).collect();
+        let mut basis = Basis::choose(&design, width, &candidates).unwrap();
+        assert_eq!(basis.rank(), width);
+        let others: Vec<usize> = (0..30).filter(|i| !basis.rows.contains(i)).collect();
+        for (k, row) in others.into_iter().take(5).enumerate() {
+            basis.exchange(k, row, &design);
+        }
+        let truth: Vec<f64> = (0..width).map(|j| whole(j + 5)).collect();
+        let scores: Vec<f64> = basis.rows.iter().map(|&i| design.row(i).dot(&truth)).collect();
+        let weights = basis.weights(&design, &scores);
+        for (weight, truth) in weights.iter().zip(&truth) {
+            assert!((weight.value() - truth).abs() < 1e-30, "{weight:?}");
+        }
+        let mut pull = vec![0.0; width];
+        for (&row, &multiplier) in basis.rows.iter().zip(&truth) {
+            design.row(row).add_to(-multiplier, &mut pull);
+        }
+        let exact: Vec<DoubleDouble> = pull.iter().map(|&pull| pull.into()).collect();
+        for (multiplier, truth) in basis.exact_multipliers(&design, &exact).iter().zip(&truth) {
+            assert!((multiplier - truth).abs() < 1e-30);
+        }
+        for (multiplier, truth) in basis.multipliers(&pull).iter().zip(&truth) {
+            assert!((multiplier - truth).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn columns_that_depend_are_left_out_and_rows_that_bring_one_are_found() {
+        // The third column is the sum of the others, but for the last row.
+        let values = vec![1.0, 2.0, 3.0, 4.0, 1.0, 5.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.5];
+        let design = Design::Dense64(Dense::new(values, 4, 3).unwrap());
+        let mut basis = Basis::choose(&design, 3, &[(0, 1.0), (1, 1.0), (2, 1.0)]).unwrap();
+        assert_eq!(basis.rank(), 2);
+        let rest = basis.rest(&design);
+        assert!((0..3).all(|i| rest.of(&design.row(i).to_dense(3)).is_none()));
+        let (column, _) = rest.of(&design.row(3).to_dense(3)).unwrap();
+        assert!(basis.extend(3, column, &design));
+        assert!(basis.rest(&design).is_empty());
+    }
 }

@@ -135,6 +135,15 @@ struct Run<'r, 'a, 'c> {
     dual: Vec<f64>,
 }
 
+/// Where the simplex method starts.
+struct Guess {
+    basis: Basis,
+    /// Of all rows of the band.
+    sides: Vec<i8>,
+    /// Those of an interior point, if it comes from there.
+    slopes: Option<Vec<f64>>,
+}
+
 /// Where the interior point method ended on some rows.
 struct Inner {
     /// On the scaled columns.
@@ -170,15 +179,19 @@ impl Run<'_, '_, '_> {
                 list = band;
             }
         }
-        let mut state: Option<(Basis, Vec<i8>)> = None;
+        let mut guess: Option<Guess> = None;
         for round in 0.. {
             if round == MOST_ROUNDS {
-                (list, fixed, state) = (frame.active.clone(), None, None);
+                (list, fixed, guess) = (frame.active.clone(), None, None);
                 sides.fill(0);
             }
             let band = frame.gather(&list, fixed.as_ref())?;
-            let (basis, guess) = match state.take() {
-                Some(state) => state,
+            let Guess {
+                basis,
+                sides: own,
+                slopes,
+            } = match guess.take() {
+                Some(guess) => guess,
                 None => {
                     let inner = match self.interior(&band, &from, BAND_TOL)? {
                         Ok(inner) => inner,
@@ -220,12 +233,16 @@ impl Run<'_, '_, '_> {
                 frame.slopes,
                 &pull,
                 basis,
-                guess,
+                own,
             );
             let control = &*self.control;
             let most = 1000 + 50 * frame.width();
-            let end = vertex.descend(most, &mut || control.out_of_budget().is_some());
-            let (basis, guess) = (vertex.basis, vertex.sides);
+            let pushed = slopes.is_none_or(|slopes| vertex.push(&slopes));
+            let end = match pushed {
+                true => vertex.descend(most, &mut || control.out_of_budget().is_some()),
+                false => End::Stuck,
+            };
+            let (basis, mut own) = (vertex.basis, vertex.sides);
             match end {
                 End::Optimal => {}
                 End::Unbounded if fixed.is_some() => {
@@ -248,19 +265,22 @@ impl Run<'_, '_, '_> {
                 Some(mut survey) if !survey.strays.is_empty() => {
                     let strays = std::mem::take(&mut survey.strays);
                     let many = 4 * strays.len() > list.len();
-                    let mut guess = guess;
                     for &i in &strays {
-                        guess.push(-sides[i]);
+                        own.push(-sides[i]);
                         sides[i] = 0;
                     }
                     list.extend(strays);
                     fixed = Some(survey);
                     from = at;
                     // A few more rows are a few exchanges more.
-                    state = (!many).then_some((basis, guess));
+                    guess = (!many).then_some(Guess {
+                        basis,
+                        sides: own,
+                        slopes: None,
+                    });
                 }
                 survey => {
-                    let gap_and_loss = self.finish(&basis, &guess, &band, &list, &sides, survey.as_ref());
+                    let gap_and_loss = self.finish(&basis, &own, &band, &list, &sides, survey.as_ref());
                     return Ok(self.end(gap_and_loss));
                 }
             }
@@ -331,7 +351,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The basis that the slopes between both ends tell, and the sides of all other rows.
-    fn guess(&self, band: &Band, count: usize, inner: &Inner) -> Option<(Basis, Vec<i8>)> {
+    fn guess(&self, band: &Band, count: usize, inner: &Inner) -> Option<Guess> {
         let (low, high) = self.frame.slopes;
         let width = self.frame.width();
         let mut residuals: Vec<f64> = (0..count)
@@ -362,7 +382,11 @@ impl Run<'_, '_, '_> {
             candidates.truncate(most);
         }
         candidates.sort_unstable_by(by_weight);
-        Some((Basis::choose(&band.design, width, &candidates)?, sides))
+        Some(Guess {
+            basis: Basis::choose(&band.design, width, &candidates)?,
+            slopes: Some((0..count).map(slope).collect()),
+            sides,
+        })
     }
 
     /// Adds rows of the band for columns that a basis lacks; gives the number of a row elsewhere that has such a
@@ -419,7 +443,7 @@ impl Run<'_, '_, '_> {
     fn finish(
         &mut self,
         basis: &Basis,
-        guess: &[i8],
+        own: &[i8],
         band: &Band,
         list: &[usize],
         sides: &[i8],
@@ -440,12 +464,12 @@ impl Run<'_, '_, '_> {
         if let Some(fixed) = fixed {
             (pull.iter_mut().zip(&fixed.pull)).for_each(|(sum, &own)| sum.add(own));
         }
-        for (row, &i) in list.iter().enumerate().filter(|(row, _)| guess[*row] != 0) {
-            let own = frame.pull(i, guess[row]);
-            dual[i] = -own;
-            let own = DoubleDouble::from(own);
+        for (row, &i) in list.iter().enumerate().filter(|(row, _)| own[*row] != 0) {
+            let slope = frame.pull(i, own[row]);
+            dual[i] = -slope;
+            let slope = DoubleDouble::from(slope);
             let row = band.design.row(row);
-            row.for_each(|j, x| pull[j].add_product(own, x));
+            row.for_each(|j, x| pull[j].add_product(slope, x));
         }
         let pull: Vec<DoubleDouble> = pull.into_iter().map(Compensated::total).collect();
         let multipliers = basis.exact_multipliers(&band.design, &pull);

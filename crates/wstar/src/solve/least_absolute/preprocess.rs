@@ -20,7 +20,7 @@ use crate::oracle::{Layout, Rows};
 
 /// Rows that one task passes over.
 const CHUNK: usize = 1 << 14;
-/// Rows within this share of the typical residual are tied or nearly so: all of them belong to the band.
+/// Rows within this share of the mean residual are tied or nearly so: all of them belong to the band.
 const TIED: f64 = 1e-4;
 
 /// The rows as the method sees them: columns of about size 1, an intercept as a column of ones.
@@ -242,8 +242,7 @@ impl<'a> Frame<'a> {
         let last = ratios.len() - 1;
         let mut sorted: Vec<f64> = ratios.iter().map(|ratio| ratio.0).collect();
         let furthest = nth(&mut sorted, size.min(last));
-        let mut sorted: Vec<f64> = ratios.iter().map(|ratio| ratio.1).collect();
-        let tied = TIED * nth(&mut sorted, last / 2);
+        let tied = TIED * ratios.iter().map(|ratio| ratio.1).sum::<f64>() / ratios.len() as f64;
         (self.active.iter().zip(&ratios))
             .filter(|(_, ratio)| ratio.0 <= furthest || ratio.1 <= tied)
             .map(|(&i, _)| i)
