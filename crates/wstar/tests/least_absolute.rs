@@ -62,11 +62,12 @@ fn solved(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         if rows[k][k].abs() < 1e-9 {
             return None;
         }
-        for i in (0..n).filter(|&i| i != k) {
-            let factor = rows[i][k] / rows[k][k];
-            for j in k..=n {
-                rows[i][j] -= factor * rows[k][j];
-            }
+        let pivot = rows[k].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(i, _)| *i != k) {
+            let factor = row[k] / pivot[k];
+            row.iter_mut()
+                .zip(&pivot)
+                .for_each(|(value, pivot)| *value -= factor * pivot);
         }
     }
     Some((0..n).map(|k| rows[k][n] / rows[k][k]).collect())

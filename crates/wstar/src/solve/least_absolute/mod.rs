@@ -39,6 +39,8 @@ const SAMPLE_TOL: f64 = 1e-5;
 const BAND_TOL: f64 = 1e-9;
 /// Rounds in which strays join the band; then all rows do.
 const MOST_ROUNDS: usize = 30;
+/// Rows among which a basis is chosen by elimination, at most or nearly so.
+const MOST_CANDIDATES: usize = 1 << 14;
 /// What is met, as a share of the largest target.
 const MET: f64 = 1e-12;
 
@@ -375,15 +377,17 @@ impl Run<'_, '_, '_> {
                 (i, room + 1e-8 * near)
             })
             .collect();
-        let most = (3 * width + 64).min(count);
         let by_weight = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if most < count {
-            candidates.select_nth_unstable_by(most, by_weight);
-            candidates.truncate(most);
-        }
         candidates.sort_unstable_by(by_weight);
+        // Rare columns may take more rows than the foremost.
+        let mut most = 3 * width + 64;
+        let mut basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        while basis.rank() < width && most < count && most < MOST_CANDIDATES {
+            most *= 16;
+            basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        }
         Some(Guess {
-            basis: Basis::choose(&band.design, width, &candidates)?,
+            basis,
             slopes: Some((0..count).map(slope).collect()),
             sides,
         })

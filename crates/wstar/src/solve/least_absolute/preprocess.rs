@@ -283,15 +283,13 @@ impl<'a> Frame<'a> {
     /// Rows on another side than that are strays.
     pub(super) fn survey(&self, at: &[f64], sides: &[i8], met: f64) -> Fixed {
         let width = self.width();
-        let parts: Vec<Part> = (0..sides.len().div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
+        let parts: Vec<Part> = sides
+            .par_chunks(CHUNK)
+            .enumerate()
+            .map(|(chunk, sides)| {
                 let mut part = Part::new(width);
-                for i in chunk * CHUNK..((chunk + 1) * CHUNK).min(sides.len()) {
-                    let side = sides[i];
-                    if side == 0 {
-                        continue;
-                    }
+                for (offset, &side) in sides.iter().enumerate().filter(|(_, side)| **side != 0) {
+                    let i = chunk * CHUNK + offset;
                     let residual = self.residual(i, at);
                     if f64::from(side) * residual < -met {
                         part.strays.push(i);
