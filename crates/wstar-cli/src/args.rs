@@ -159,6 +159,7 @@ pub(crate) enum MissingArg {
   wstar train @iris
   wstar train @spam --method svm --C 10 --holdout 0.2
   wstar train @diabetes --penalty l1 --lambda 1
+  wstar train @diabetes --method lad --quantile 0.9
   wstar train credit.csv --penalty none --verbose
   wstar train points.csv --method perceptron --rule worst --trace steps.jsonl
   wstar train big.svm.gz --method online-perceptron --stream

@@ -62,6 +62,9 @@ pub(crate) struct LearningArgs {
     /// The loss, where the method leaves a choice
     #[arg(long, value_parser = named(LossName::ALL.map(|loss| (loss.name(), loss))))]
     pub(crate) loss: Option<LossName>,
+    /// The quantile that lad looks for, between 0 and 1 [default: the median]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    pub(crate) quantile: Option<f64>,
     /// What keeps the weights small [default: l2 for classifiers, none for least-squares and lad]
     #[arg(long, value_enum)]
     pub(crate) penalty: Option<PenaltyArg>,

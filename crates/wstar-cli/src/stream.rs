@@ -25,7 +25,11 @@ pub(crate) fn train(
     let options = input::training_options(&args.file, &args.columns)?;
     let chunks = Chunks::open(source, &options, Chunks::BYTES)?;
     let classes = (!args.classes.is_empty()).then(|| Classes::new(args.classes.iter().cloned()));
-    let mut stream = Streamed::open(chunks, &input::preparation(&args.columns, args.method), classes)?;
+    let mut stream = Streamed::open(
+        chunks,
+        &input::preparation(&args.columns, settings.method),
+        classes,
+    )?;
     let read = started.elapsed();
 
     let settings = &Settings {

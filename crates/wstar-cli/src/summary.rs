@@ -270,6 +270,9 @@ fn minimised(model: &Model, by_default: bool) -> String {
     if let Some(loss) = settings.loss {
         text += &format!(", {} loss", loss.name());
     }
+    if let Some(quantile) = settings.quantile {
+        text += &format!(", the {} quantile", number(quantile.value()));
+    }
     let strength = match settings.lambda {
         Some(lambda) => format!("λ = {}", number(lambda)),
         None => format!("C = {}", number(settings.c.unwrap_or(1.0))),

@@ -7,6 +7,7 @@ use anyhow::Result;
 use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::fit::{Origin, fit_from};
 use wstar::io::{self, Source};
+use wstar::loss::Quantile;
 use wstar::model::{Judgement, Predictor, judge};
 use wstar::online::{Committee, Ties, Voters};
 use wstar::penalty::PenaltyName;
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
 fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) -> Result<Trained> {
     let started = Instant::now();
     let mut raw = io::read(source, &input::training_options(&args.file, &args.columns)?)?;
-    let preparation = input::preparation(&args.columns, args.method);
+    let preparation = input::preparation(&args.columns, settings.method);
     let mut held_out = None;
     if let Some(fraction) = args.holdout {
         let (train, test) = data::split_raw(raw, &preparation, fraction, settings.seed)?;
@@ -182,7 +183,8 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
     if learning.start.as_ref().is_some_and(Vec::is_empty) {
         return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
     }
-    let method = args.method;
+    // Only least absolute deviations have other quantiles.
+    let method = args.method.or(learning.quantile.map(|_| Method::Lad));
     if args.trace.is_some() && method.is_some_and(Method::is_bayes) {
         return Err(
             Error::settings("--trace goes with the methods that learn step by step")
@@ -227,6 +229,7 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
         shrinkage: learning.shrinkage,
         penalties: learning.penalties.as_deref().map(input::penalties).transpose()?,
         loss: learning.loss,
+        quantile: learning.quantile.map(Quantile::new).transpose()?,
         penalty: learning.penalty.map(|penalty| match penalty {
             PenaltyArg::None => PenaltyName::None,
             PenaltyArg::L1 => PenaltyName::L1,

@@ -99,10 +99,13 @@ impl Reduction {
         let multiclass = multiclass(settings, classes)?;
         let loss = match multiclass {
             Some(Multiclass::Softmax) => LossName::Softmax,
-            _ => settings.loss.unwrap_or(match method.losses().first() {
-                Some(LossName::Softmax) | None => LossName::Logistic,
-                Some(loss) => *loss,
-            }),
+            _ => settings
+                .loss
+                .unwrap_or(match (settings.quantile, method.losses().first()) {
+                    (Some(quantile), _) => LossName::Quantile(quantile),
+                    (_, Some(LossName::Softmax) | None) => LossName::Logistic,
+                    (_, Some(loss)) => *loss,
+                }),
         };
         let count = classes.len() as u32;
         let parts: Vec<Part> = match (count, multiclass) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Target;
 use crate::error::{Error, Result};
-use crate::loss::LossName;
+use crate::loss::{LossName, Quantile};
 use crate::online::{Ties, Voters};
 use crate::penalty::PenaltyName;
 use crate::schedule::Schedule;
@@ -251,6 +251,9 @@ pub struct Settings {
     /// ℓ, where the method leaves a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossName>,
+    /// Which quantile of the target least absolute deviations look for; by default the median, by |y − z|.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<Quantile>,
     /// R; by default ℓ2 for classifiers and none for regression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub penalty: Option<PenaltyName>,
@@ -322,8 +325,11 @@ impl Settings {
                 .iter()
                 .all(|(given, _, fits)| !given || fits(method))
         };
-        let others = [Method::Svm, Method::AveragedPerceptron, Method::Perceptron];
-        let mut candidates = [first].into_iter().chain(others);
+        let others = match target {
+            Target::Real(_) => &[Method::Lad][..],
+            _ => &[Method::Svm, Method::AveragedPerceptron, Method::Perceptron],
+        };
+        let mut candidates = [first].into_iter().chain(others.iter().copied());
         candidates.find(|&method| fits(method)).unwrap_or(first)
     }
 
@@ -396,7 +402,7 @@ impl Settings {
 
     /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
     #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 26] {
+    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 27] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;
@@ -424,6 +430,9 @@ impl Settings {
             (self.smoothing.is_some(), "smoothing", Method::is_bayes),
             (self.shrinkage.is_some(), "shrinkage", Method::is_bayes),
             (self.loss.is_some(), "loss", convex),
+            (self.quantile.is_some(), "quantile", |method| {
+                method == Method::Lad
+            }),
             (self.penalty.is_some(), "penalty", convex),
             (self.c.is_some(), "C", convex),
             (self.lambda.is_some(), "lambda", convex),

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::Certificate;
 use wstar::data::{Dataset, Target};
-use wstar::loss::LossName;
+use wstar::loss::{LossName, Quantile};
 use wstar::model::{Link, Predictor, judge};
 use wstar::penalty::PenaltyName;
 use wstar::settings::{ClassWeights, Method, Multiclass, Settings};
@@ -99,6 +99,13 @@ fn all_settings() -> Vec<Settings> {
                     penalty: Some(penalty),
                     ..Settings::for_method(method)
                 });
+                if method == Method::Lad {
+                    all.push(Settings {
+                        quantile: Some(Quantile::new(0.8).unwrap()),
+                        penalty: Some(penalty),
+                        ..Settings::for_method(method)
+                    });
+                }
             }
         }
     }

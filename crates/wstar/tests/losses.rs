@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use wstar::loss::{Absolute, Hinge, Logistic, Loss, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss};
+use wstar::loss::{
+    Absolute, Hinge, Logistic, Loss, Quantile, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss,
+};
 
 /// Whether the loss has a kink (or its slope has one) between these scores.
 fn crosses<L: Loss>(loss: L, y: f64, from: f64, to: f64) -> bool {
@@ -62,7 +64,8 @@ proptest! {
         derivatives(SquaredHinge, y, z);
         derivatives(SigmoidMse, y, z);
         derivatives(Squared, target, z);
-        derivatives(Absolute, target, z);
+        derivatives(Absolute::BOTH, target, z);
+        derivatives(Absolute::quantile(Quantile::new(0.3).unwrap()), target, z);
     }
 
     #[test]
@@ -74,7 +77,8 @@ proptest! {
         fenchel(Hinge, y, z, s);
         fenchel(SquaredHinge, y, z, s);
         fenchel(Squared, target, z, s);
-        fenchel(Absolute, target, z, s);
+        fenchel(Absolute::BOTH, target, z, s);
+        fenchel(Absolute::quantile(Quantile::new(0.3).unwrap()), target, z, s);
     }
 
     #[test]

@@ -160,6 +160,7 @@ fn a_changed_weight_is_found_out() {
         &["@iris", "--method", "svm"],
         &["@diabetes"],
         &["@diabetes", "--method", "lad"],
+        &["@diabetes", "--quantile", "0.9"],
         &["@diabetes", "--penalty", "l1"],
     ] {
         place
@@ -175,6 +176,40 @@ fn a_changed_weight_is_found_out() {
         place.write("m.json", document.to_string());
         let ran = place.run(&["verify", "m.json", arguments[0]]).expect(1);
         assert!(ran.out.starts_with("does not hold"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn quantiles_lie_where_they_should() {
+    let place = Place::new();
+    for (quantile, words) in [("0.9", "the 0.9 quantile"), ("0.25", "the 0.25 quantile")] {
+        let arguments = ["train", "@diabetes", "--quantile", quantile, "-o", "q.json"];
+        let ran = place.run(&arguments).expect(0);
+        assert!(ran.out.contains(words), "{}", ran.out);
+        assert!(ran.out.contains("solver frisch-newton"), "{}", ran.out);
+        let ran = place.run(&["verify", "q.json", "@diabetes", "--json"]).expect(0);
+        let claim: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert!(claim["relative_gap"].as_f64().unwrap().abs() < 1e-12, "{claim}");
+        // With ℓ2 by the generic way.
+        let arguments = [
+            "train",
+            "@diabetes",
+            "--quantile",
+            quantile,
+            "--penalty",
+            "l2",
+            "-o",
+            "r.json",
+            "--json",
+        ];
+        let ran = place.run(&arguments).expect(0);
+        let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(
+            told["settings"]["quantile"].as_f64(),
+            quantile.parse().ok(),
+            "{told}"
+        );
+        place.run(&["verify", "r.json", "@diabetes"]).expect(0);
     }
 }
 
@@ -411,6 +446,27 @@ fn settings_that_make_no_sense_are_refused() {
         (&["nan.csv", "--sample-weight", "w"], "w"),
         (&["negative.csv", "--sample-weight", "w"], "weight"),
         (&["@diabetes", "--class-weight", "balanced"], "real number"),
+        (&["@diabetes", "--quantile", "1"], "--quantile"),
+        (
+            &["@diabetes", "--method", "least-squares", "--quantile", "0.9"],
+            "--quantile does not go with",
+        ),
+        (
+            &["@diabetes", "--quantile", "0.9", "--loss", "absolute"],
+            "--loss",
+        ),
+        (
+            &[
+                "@diabetes",
+                "--quantile",
+                "0.9",
+                "--penalty",
+                "l2",
+                "--solver",
+                "frisch-newton",
+            ],
+            "interior-point",
+        ),
         (
             &["@diabetes", "--method", "lad", "--class-weight", "balanced"],
             "--class-weight",

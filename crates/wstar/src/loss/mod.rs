@@ -11,7 +11,7 @@ mod softmax;
 mod squared;
 mod squared_hinge;
 
-pub use absolute::Absolute;
+pub use absolute::{Absolute, Quantile};
 pub use hinge::Hinge;
 pub use logistic::Logistic;
 pub use sigmoid_mse::SigmoidMse;
@@ -64,6 +64,8 @@ pub enum LossName {
     SquaredHinge,
     /// |y − z|.
     Absolute,
+    /// max(q(y − z), (q − 1)(y − z)) of a quantile q.
+    Quantile(Quantile),
     /// (t − σ(z))², t = 1 for the positive class, else 0: not convex.
     SigmoidMse,
     /// −log of the share of the true class in e^z: one score for each class.
@@ -91,7 +93,11 @@ macro_rules! on_loss {
                 $body
             }
             $crate::loss::LossName::Absolute => {
-                let $loss = $crate::loss::Absolute;
+                let $loss = $crate::loss::Absolute::BOTH;
+                $body
+            }
+            $crate::loss::LossName::Quantile(quantile) => {
+                let $loss = $crate::loss::Absolute::quantile(quantile);
                 $body
             }
             $crate::loss::LossName::SigmoidMse => {
@@ -105,7 +111,7 @@ macro_rules! on_loss {
 pub(crate) use on_loss;
 
 impl LossName {
-    /// All losses.
+    /// All losses that are named; quantiles come by their number.
     pub const ALL: [LossName; 7] = [
         LossName::Squared,
         LossName::Logistic,
@@ -124,6 +130,7 @@ impl LossName {
             LossName::Hinge => "hinge",
             LossName::SquaredHinge => "squared-hinge",
             LossName::Absolute => "absolute",
+            LossName::Quantile(_) => "quantile",
             LossName::SigmoidMse => "sigmoid-mse",
             LossName::Softmax => "softmax",
         }
@@ -136,7 +143,7 @@ impl LossName {
 
     /// Whether it has a slope everywhere, so that gradients lead to the optimum.
     pub fn is_smooth(self) -> bool {
-        !matches!(self, LossName::Hinge | LossName::Absolute)
+        self != LossName::Hinge && !self.is_absolute()
     }
 
     /// Whether its curvature has no jumps.
@@ -146,6 +153,11 @@ impl LossName {
 
     /// Whether it is for a real target.
     pub fn is_for_regression(self) -> bool {
-        matches!(self, LossName::Squared | LossName::Absolute)
+        self == LossName::Squared || self.is_absolute()
+    }
+
+    /// Whether it is linear on both sides of the target.
+    pub fn is_absolute(self) -> bool {
+        matches!(self, LossName::Absolute | LossName::Quantile(_))
     }
 }

@@ -24,6 +24,11 @@ impl Settings {
             ))
             .hint(format!("its losses: {}", known.join(", "))));
         }
+        if self.quantile.is_some() && self.loss.is_some() {
+            return Err(Error::settings(
+                "--quantile is a loss of its own: leave --loss out",
+            ));
+        }
         Penalty::new(PenaltyName::ElasticNet, self.l1_ratio.unwrap_or(0.5))?;
         if self.l1_ratio.is_some() && self.penalty != Some(PenaltyName::ElasticNet) {
             return Err(Error::settings("--l1-ratio goes with --penalty elastic-net"));

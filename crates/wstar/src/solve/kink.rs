@@ -3,7 +3,7 @@
 //!
 //! The conjugate is ℓ\*(s) = s·at for lo ≤ s ≤ hi, so a dual point is a slope in [lo, hi] for every row.
 
-use crate::loss::LossName;
+use crate::loss::{Loss, LossName, on_loss};
 
 /// A loss of one row that is linear on both sides of one score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +30,10 @@ impl Kink {
                 hi: 1.0,
                 at: -1.0,
             }),
-            LossName::Absolute => Some(Kink::absolute(y)),
+            LossName::Absolute | LossName::Quantile(_) => {
+                let (lo, hi) = on_loss!(loss, loss => loss.slopes(y), softmax => return None);
+                Some(Kink { lo, hi, at: y })
+            }
             _ => None,
         }
     }
@@ -59,7 +62,7 @@ impl Kink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Absolute, Hinge, Loss};
+    use crate::loss::{Absolute, Hinge, Quantile};
 
     #[test]
     fn the_kinks_are_the_losses() {
@@ -70,7 +73,10 @@ mod tests {
                 assert_eq!((kink.lo, kink.hi), Hinge.slopes(y));
             }
             let kink = Kink::new(LossName::Absolute, 0.3).unwrap();
-            assert_eq!(kink.value(z), Absolute.value(0.3, z));
+            assert_eq!(kink.value(z), Absolute::BOTH.value(0.3, z));
+            let quantile = Quantile::new(0.9).unwrap();
+            let kink = Kink::new(LossName::Quantile(quantile), 0.3).unwrap();
+            assert_eq!(kink.value(z), Absolute::quantile(quantile).value(0.3, z));
         }
         assert_eq!(Kink::new(LossName::Logistic, 1.0), None);
     }

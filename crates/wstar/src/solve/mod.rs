@@ -14,6 +14,7 @@ pub mod interior_point;
 pub mod kink;
 mod lanes;
 pub mod lbfgs;
+pub mod least_absolute;
 pub mod least_squares;
 mod line_search;
 pub mod newton;
@@ -32,6 +33,7 @@ pub use intercept::{best_intercept, best_intercept_smooth};
 pub use interior_point::InteriorPoint;
 pub use kink::Kink;
 pub use lbfgs::Lbfgs;
+pub use least_absolute::FrischNewton;
 pub use least_squares::{ClosedForm, LeastSquaresReport, NormalEquations, Qr, Svd};
 pub use newton::Newton;
 pub use newton_cg::NewtonCg;
@@ -71,6 +73,8 @@ pub enum SolverName {
     DualCoordinateDescent,
     /// Primal–dual interior point, for losses with kinks.
     InteriorPoint,
+    /// Interior point and simplex, for absolute deviations and quantiles without a penalty.
+    FrischNewton,
     /// Least squares by the normal equations.
     NormalEquations,
     /// Least squares by a QR factorisation.
@@ -83,7 +87,7 @@ pub enum SolverName {
 
 impl SolverName {
     /// All solvers, in the order in which help lists them.
-    pub const ALL: [SolverName; 14] = [
+    pub const ALL: [SolverName; 15] = [
         SolverName::GradientDescent,
         SolverName::Sgd,
         SolverName::Newton,
@@ -94,6 +98,7 @@ impl SolverName {
         SolverName::CoordinateDescent,
         SolverName::DualCoordinateDescent,
         SolverName::InteriorPoint,
+        SolverName::FrischNewton,
         SolverName::NormalEquations,
         SolverName::Qr,
         SolverName::Svd,
@@ -113,6 +118,7 @@ impl SolverName {
             SolverName::CoordinateDescent => "coordinate-descent",
             SolverName::DualCoordinateDescent => "dual-coordinate-descent",
             SolverName::InteriorPoint => "interior-point",
+            SolverName::FrischNewton => "frisch-newton",
             SolverName::NormalEquations => "normal-equations",
             SolverName::Qr => "qr",
             SolverName::Svd => "svd",

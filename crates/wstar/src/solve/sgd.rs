@@ -259,7 +259,7 @@ impl Walk<'_> {
     /// 1/L, with L the most that the slope of f can change with θ if any one row is taken for all.
     fn safe_rate(&self) -> f64 {
         let curvature = match self.loss {
-            LossName::Squared | LossName::Hinge | LossName::Absolute => 1.0,
+            LossName::Squared | LossName::Hinge | LossName::Absolute | LossName::Quantile(_) => 1.0,
             LossName::Logistic | LossName::SigmoidMse => 0.25,
             LossName::SquaredHinge => 2.0,
             LossName::Softmax => 0.5,

@@ -44,7 +44,8 @@ pub(crate) fn loss_of(name: LossName, y: f64, z: f64) -> f64 {
         LossName::Hinge => Hinge.value(y, z),
         LossName::SquaredHinge => SquaredHinge.value(y, z),
         LossName::Logistic => Logistic.value(y, z),
-        LossName::Absolute => Absolute.value(y, z),
+        LossName::Absolute => Absolute::BOTH.value(y, z),
+        LossName::Quantile(q) => Absolute::quantile(q).value(y, z),
         LossName::Squared => Squared.value(y, z),
         _ => panic!("no scalar convex loss"),
     }
@@ -55,7 +56,13 @@ pub(crate) fn conjugate_of(name: LossName, y: f64, s: f64) -> f64 {
         LossName::Hinge => Hinge.conjugate(y, s),
         LossName::SquaredHinge => SquaredHinge.conjugate(y, s),
         LossName::Logistic => Logistic.conjugate(y, s),
-        LossName::Absolute => Absolute.conjugate(y, s),
+        LossName::Absolute => Absolute::BOTH.conjugate(y, s),
+        LossName::Quantile(q) => {
+            // A multiplier over its weight may miss the end of its range by a rounding.
+            let loss = Absolute::quantile(q);
+            let nearest = s.clamp(loss.slopes(y).0, loss.slopes(y).1);
+            loss.conjugate(y, if (s - nearest).abs() < 1e-15 { nearest } else { s })
+        }
         LossName::Squared => Squared.conjugate(y, s),
         _ => panic!("no scalar convex loss"),
     }
@@ -72,7 +79,7 @@ impl Case {
             let x: Vec<f64> = (0..features).map(|_| normal(&mut random)).collect();
             let z: f64 = x.iter().zip(&truth).map(|(x, w)| x * w).sum::<f64>() + 0.4;
             let noisy = z + 0.7 * normal(&mut random);
-            let real = matches!(loss, LossName::Absolute | LossName::Squared);
+            let real = loss.is_for_regression();
             targets.push(if real { noisy } else { noisy.signum() });
             values.extend(x);
         }
@@ -158,15 +165,16 @@ impl Case {
             value -= c * conjugate;
         }
         let problem = self.problem();
+        // What a sum over this column can lose to rounding depends on its size.
+        let mut columns = vec![size.max(1.0); self.layout().len()];
+        for (row, c) in self.design.iter().zip(&self.weights) {
+            row.for_each(|j, x| columns[j] += c * x.abs());
+        }
         for (j, &pull) in self.pull(dual).iter().enumerate() {
             let penalty = problem.penalty_of(j);
             if penalty.l2 == 0.0 {
                 let beyond = (pull.abs() - penalty.l1).max(0.0);
-                assert!(
-                    beyond <= slack * size.max(1.0),
-                    "{j}: {pull} beyond {}",
-                    penalty.l1
-                );
+                assert!(beyond <= slack * columns[j], "{j}: {pull} beyond {}", penalty.l1);
                 value -= beyond * at[j].abs();
             } else {
                 value -= penalty.conjugate(pull);
@@ -270,6 +278,7 @@ impl Case {
             // ξ ≥ lo(z − at) and ξ ≥ hi(z − at).
             let (at, slopes) = match self.loss {
                 LossName::Absolute => (y, [-1.0, 1.0]),
+                LossName::Quantile(q) => (y, [-q.value(), 1.0 - q.value()]),
                 _ => (y, [-y, 0.0]),
             };
             for slope in slopes {

@@ -262,11 +262,13 @@ impl Span<'_> {
             gathered.loss.add(weight * loss.value(target, score));
             let row = self.first_row + i as u64;
             let (least, greatest) = loss.slopes(target);
-            alpha[0] = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
-                Ok(at) => weight * multiplier(least, greatest, self.stored[at].1),
-                Err(_) => -weight * loss.slope(target, score),
+            let slope = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
+                // Slopes that are no binary fractions may miss their own ends by a rounding.
+                Ok(at) => (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest),
+                Err(_) => loss.slope(target, score),
             };
-            gathered.conjugate.add(weight * loss.conjugate(target, -alpha[0] / weight));
+            alpha[0] = -weight * slope;
+            gathered.conjugate.add(weight * loss.conjugate(target, slope));
             let room = (-weight * least - alpha[0]).min(alpha[0] + weight * greatest);
             gathered.support += u64::from(alpha[0] != 0.0);
             gathered.at_bound += u64::from(alpha[0] != 0.0 && room == 0.0);

@@ -122,8 +122,13 @@ pub(super) fn repair(
 
 /// c·ℓ\*(−α/c).
 fn conjugate(loss: LossName, row: &Roomy, alpha: &[f64]) -> f64 {
-    on_loss!(loss, loss => row.weight * loss.conjugate(row.target, -alpha[0] / row.weight),
-    softmax => {
+    on_loss!(loss, loss => {
+        let (slope, (least, greatest)) = (-alpha[0] / row.weight, loss.slopes(row.target));
+        // The quotient may miss an end of the range by a rounding, and infinity is no answer to that.
+        let nearest = slope.clamp(least, greatest);
+        let slope = if (slope - nearest).abs() <= 4.0 * f64::EPSILON { nearest } else { slope };
+        row.weight * loss.conjugate(row.target, slope)
+    }, softmax => {
         let slopes: Vec<f64> = alpha.iter().map(|alpha| -alpha / row.weight).collect();
         row.weight * Softmax.conjugate(row.target as usize, &slopes)
     })

@@ -6,8 +6,8 @@ use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::settings::Settings;
 use crate::solve::{
-    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, Firth, GradientDescent, InteriorPoint, Lbfgs,
-    Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
+    Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, Firth, FrischNewton, GradientDescent,
+    InteriorPoint, Lbfgs, Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
 };
 
 /// Solvers in the order in which they are tried, and why.
@@ -73,6 +73,10 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     let in_memory = rows.is_some();
     let little = rows.is_none_or(|rows| hessian_work(definition, rows) <= LITTLE_WORK);
     let (few, not_too_many) = (parameters <= FEW && little, parameters <= NOT_TOO_MANY);
+    if definition.loss.is_absolute() && definition.penalty.is_none() && not_too_many {
+        let names = vec![S::FrischNewton, S::InteriorPoint];
+        return (names, "a linear programme");
+    }
     if !definition.loss.is_smooth() {
         return if not_too_many {
             (
@@ -143,6 +147,10 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
         SolverName::CoordinateDescent => Box::new(CoordinateDescent::default()),
         SolverName::OrthantNewton => Box::new(OrthantNewton::default()),
         SolverName::InteriorPoint => Box::new(InteriorPoint::default()),
+        SolverName::FrischNewton => Box::new(FrischNewton {
+            seed: settings.seed,
+            ..FrischNewton::default()
+        }),
         SolverName::NormalEquations => Box::new(NormalEquations),
         SolverName::Qr => Box::new(Qr),
         SolverName::Svd => Box::new(Svd),

@@ -28,8 +28,8 @@ pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Resul
             Ok(())
         }
         // A stream's intercepts are the solver's own.
-        (LossName::Softmax | LossName::Hinge | LossName::Absolute, None) => Ok(()),
-        (LossName::Hinge | LossName::Absolute, Some(rows)) => {
+        (LossName::Softmax | LossName::Hinge | LossName::Absolute | LossName::Quantile(_), None) => Ok(()),
+        (LossName::Hinge | LossName::Absolute | LossName::Quantile(_), Some(rows)) => {
             let features = problem.layout().features;
             let weights = &parameters[..features];
             let scored = (0..rows.len()).filter_map(|i| {

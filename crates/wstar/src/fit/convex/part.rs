@@ -228,7 +228,8 @@ fn attempt(
     let before = control.passes();
     feed.run(definition, |problem| {
         let mut solution = solver.solve(problem, from, control)?;
-        if definition.is_convex() {
+        // At a vertex the intercept is best as it is, and moved to the middle of all that are, it is none.
+        if definition.is_convex() && solver.name() != SolverName::FrischNewton {
             intercept::polish(problem, &mut solution.parameters)?;
         }
         *passes += problem.oracle.passes() + control.passes() - before;

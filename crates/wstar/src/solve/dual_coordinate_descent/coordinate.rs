@@ -4,6 +4,7 @@
 //! here but the logistic one c ℓ\* is −αy + ½α²·curve inside a box, so the answer is a clamped step.
 
 use crate::loss::LossName;
+use crate::solve::kink::Kink;
 
 /// What a row's multiplier is bound to.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +25,10 @@ pub(super) struct Coordinate {
 impl Coordinate {
     pub(super) fn new(loss: LossName, y: f64, weight: f64, norm: f64) -> Self {
         let (low, high) = match loss {
-            LossName::Absolute => (-weight, weight),
+            LossName::Absolute | LossName::Quantile(_) => {
+                let (least, greatest) = Kink::new(loss, y).map_or((0.0, 0.0), |kink| (kink.lo, kink.hi));
+                (-weight * greatest, -weight * least)
+            }
             LossName::Squared => (f64::NEG_INFINITY, f64::INFINITY),
             LossName::SquaredHinge if y > 0.0 => (0.0, f64::INFINITY),
             LossName::SquaredHinge => (f64::NEG_INFINITY, 0.0),
@@ -113,13 +117,13 @@ fn sigmoid(u: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Absolute, Hinge, Logistic, Loss, Squared, SquaredHinge};
+    use crate::loss::{Absolute, Hinge, Logistic, Loss, Quantile, Squared, SquaredHinge};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn no_multiplier_is_better(
-            loss in 0..5usize,
+            loss in 0..6usize,
             positive in any::<bool>(),
             c in 0.01..20.0f64,
             norm in 0.01..10.0f64,
@@ -132,11 +136,13 @@ mod tests {
                 LossName::Logistic,
                 LossName::Absolute,
                 LossName::Squared,
+                LossName::Quantile(Quantile::new(0.2).unwrap()),
             ][loss];
             let y = if positive { 1.0 } else { -1.0 };
             let coordinate = Coordinate::new(name, y, c, norm);
             let [from, other] = shares.map(|share| match name {
                 LossName::Absolute | LossName::Squared => c * (2.0 * share - 1.0),
+                LossName::Quantile(_) => c * (share - 0.8),
                 _ => y * c * share,
             });
             let best = if name == LossName::Logistic {
@@ -150,7 +156,8 @@ mod tests {
                     LossName::Hinge => Hinge.conjugate(y, s),
                     LossName::SquaredHinge => SquaredHinge.conjugate(y, s),
                     LossName::Logistic => Logistic.conjugate(y, s),
-                    LossName::Absolute => Absolute.conjugate(y, s),
+                    LossName::Absolute => Absolute::BOTH.conjugate(y, s),
+                    LossName::Quantile(q) => Absolute::quantile(q).conjugate(y, s.clamp(-0.2, 0.8)),
                     _ => Squared.conjugate(y, s),
                 };
                 (a - from) * z + 0.5 * norm * (a - from).powi(2) + c * conjugate

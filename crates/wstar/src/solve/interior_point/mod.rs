@@ -56,7 +56,7 @@ impl Solver for InteriorPoint {
     }
 
     fn check(&self, problem: &Problem<'_>) -> Result<()> {
-        if !matches!(problem.loss, LossName::Hinge | LossName::Absolute) {
+        if problem.loss != LossName::Hinge && !problem.loss.is_absolute() {
             return Err(Error::settings(format!(
                 "the interior point solver is for hinge and absolute loss, not {}",
                 problem.loss.name()
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             pass(rows.design, &mut states, 1, |range, states, _: &mut ()| {
                 scores(rows.design, range, layout, &theta, states);
             });
-        } else if problem.intercept == Intercept::Free && problem.loss == LossName::Absolute {
+        } else if problem.intercept == Intercept::Free && problem.loss.is_absolute() {
             let targets = (0..rows.len()).map(|i| (rows.weights.get(i), kink_of(i), 0.0));
             theta[layout.features] = best_intercept(targets);
             states.fill(theta[layout.features]);

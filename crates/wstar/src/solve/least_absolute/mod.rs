@@ -1,0 +1,520 @@
+//! Least absolute deviations and quantiles without a penalty: an optimal vertex, with the multipliers that prove it.
+//!
+//! Minimise Σᵢ cᵢ ρ(yᵢ − x̃ᵢ·θ), ρ linear on both sides of 0, a linear programme. Three methods in a row
+//! (R. Koenker, Quantile Regression, Cambridge 2005, chapter 6):
+//!
+//! - where rows are many, only those near the optimum of a sample are kept (`preprocess.rs`);
+//! - a primal–dual [interior point](super::InteriorPoint), which Frisch's logarithmic barrier and Newton's method
+//!   make, comes near the optimum in a number of iterations that hardly depends on the size;
+//! - the rows that it leaves with slopes between both ends are the first guess of a vertex, from where the simplex
+//!   method, an edge at a time, gets to an optimal one (`vertex.rs`, `basis.rs`).
+//!
+//! The multipliers are then computed anew over all rows with twice the digits.
+
+mod basis;
+mod preprocess;
+mod vertex;
+
+use std::ops::ControlFlow;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use basis::Basis;
+use preprocess::{Band, Fixed, Frame};
+use vertex::{End, Vertex};
+
+use crate::error::{Error, Result};
+use crate::kernel::double_double::{Compensated, DoubleDouble};
+use crate::loss::{Loss, on_loss};
+use crate::oracle::{Local, Rows, Weights};
+use crate::penalty::Penalty;
+use crate::problem::{Intercept, Problem};
+use crate::solve::kink::Kink;
+use crate::solve::{Control, InteriorPoint, Solution, Solver, SolverName, best_intercept};
+use crate::watch::{Budget, Iteration, Status, Watch};
+
+/// A sample's optimum is only to be near, the band's near enough to tell which rows are met.
+const SAMPLE_TOL: f64 = 1e-5;
+const BAND_TOL: f64 = 1e-9;
+/// Rounds in which strays join the band; then all rows do.
+const MOST_ROUNDS: usize = 30;
+/// Rows among which a basis is chosen by elimination, at most or nearly so.
+const MOST_CANDIDATES: usize = 1 << 14;
+/// What is met, as a share of the largest target.
+const MET: f64 = 1e-12;
+
+/// Interior point, preprocessing and simplex for least absolute deviations and quantiles without a penalty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrischNewton {
+    /// What the sample comes from.
+    pub seed: u64,
+    /// The most parameters: a matrix of their square is inverted.
+    pub max_parameters: usize,
+    /// Leave rows out if there are at least this many times as many as are kept; 0 never does.
+    pub preprocess_from: usize,
+}
+
+impl Default for FrischNewton {
+    fn default() -> Self {
+        FrischNewton {
+            seed: 0,
+            max_parameters: 2048,
+            preprocess_from: 3,
+        }
+    }
+}
+
+impl Solver for FrischNewton {
+    fn name(&self) -> SolverName {
+        SolverName::FrischNewton
+    }
+
+    fn check(&self, problem: &Problem<'_>) -> Result<()> {
+        if !problem.loss.is_absolute() {
+            return Err(Error::settings(format!(
+                "the Frisch–Newton solver is for absolute deviations and quantiles, not for {} loss",
+                problem.loss.name()
+            ))
+            .hint("interior-point solves hinge loss, newton and lbfgs smooth ones"));
+        }
+        if !problem.penalty.is_none() {
+            return Err(Error::settings("the Frisch–Newton solver takes no penalty")
+                .hint("interior-point takes all penalties"));
+        }
+        if problem.rows.is_none() {
+            return Err(
+                Error::settings("the Frisch–Newton solver needs all rows in memory")
+                    .hint("sgd reads a file in chunks"),
+            );
+        }
+        let parameters = problem.layout().len();
+        if parameters > self.max_parameters {
+            return Err(Error::settings(format!(
+                "the Frisch–Newton solver inverts a matrix of {parameters} × {parameters}; {} is the most",
+                self.max_parameters
+            ))
+            .hint("interior-point takes twice as many"));
+        }
+        Ok(())
+    }
+
+    fn solve(&self, problem: &mut Problem<'_>, start: &[f64], control: &mut Control<'_>) -> Result<Solution> {
+        self.check(problem)?;
+        control.enter(self.name());
+        let problem = &*problem;
+        let Some(rows) = &problem.rows else {
+            return Err(Error::settings(
+                "the Frisch–Newton solver needs all rows in memory",
+            ));
+        };
+        let slopes = on_loss!(problem.loss, loss => loss.slopes(0.0), softmax => (-1.0, 1.0));
+        let frame = Frame::new(rows, problem.layout(), slopes);
+        let mut run = Run {
+            frame: &frame,
+            problem,
+            control,
+            at: vec![0.0; problem.layout().len()],
+            dual: Vec::new(),
+        };
+        let status = run.solve(self, start)?;
+        Ok(Solution {
+            parameters: run.at,
+            dual: (!run.dual.is_empty()).then_some(run.dual),
+            status,
+            iterations: control.iterations(),
+        })
+    }
+}
+
+/// One fit.
+struct Run<'r, 'a, 'c> {
+    frame: &'r Frame<'a>,
+    problem: &'r Problem<'a>,
+    control: &'r mut Control<'c>,
+    /// Where it is, on the columns as they are, and the multipliers α of all rows there, if they are known.
+    at: Vec<f64>,
+    dual: Vec<f64>,
+}
+
+/// Where the simplex method starts.
+struct Guess {
+    basis: Basis,
+    /// Of all rows of the band.
+    sides: Vec<i8>,
+    /// Those of an interior point, if it comes from there.
+    slopes: Option<Vec<f64>>,
+}
+
+/// Where the interior point method ended on some rows.
+struct Inner {
+    /// On the scaled columns.
+    at: Vec<f64>,
+    dual: Vec<f64>,
+}
+
+impl Run<'_, '_, '_> {
+    fn solve(&mut self, solver: &FrischNewton, start: &[f64]) -> Result<Status> {
+        let frame = self.frame;
+        let met = MET * (frame.active.iter()).fold(0.0f64, |most, &i| most.max(frame.rows.targets[i].abs()));
+        let size = frame.band_size();
+        let mut sides = vec![0i8; frame.rows.len()];
+        let mut list = frame.active.clone();
+        let mut fixed: Option<Fixed> = None;
+        let mut from = self.first(start);
+        if solver.preprocess_from > 0 && frame.active.len() / solver.preprocess_from >= size {
+            let mut random = ChaCha8Rng::seed_from_u64(solver.seed);
+            let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
+            match self.interior(&sampled, &from, SAMPLE_TOL)? {
+                Ok(inner) => from = inner.at,
+                Err(status) => return Ok(status),
+            }
+            let at = frame.unscaled(&from);
+            let band = frame.nearest(&at, size, &sampled);
+            self.control.passed(1);
+            if 2 * band.len() < list.len() {
+                for &i in &frame.active {
+                    sides[i] = if frame.residual(i, &at) > 0.0 { 1 } else { -1 };
+                }
+                band.iter().for_each(|&i| sides[i] = 0);
+                fixed = Some(frame.survey(&at, &sides, met));
+                list = band;
+            }
+        }
+        let mut guess: Option<Guess> = None;
+        for round in 0.. {
+            if round == MOST_ROUNDS {
+                (list, fixed, guess) = (frame.active.clone(), None, None);
+                sides.fill(0);
+            }
+            let band = frame.gather(&list, fixed.as_ref())?;
+            let Guess {
+                basis,
+                sides: own,
+                slopes,
+            } = match guess.take() {
+                Some(guess) => guess,
+                None => {
+                    let inner = match self.interior(&band, &from, BAND_TOL)? {
+                        Ok(inner) => inner,
+                        Err(status) => return Ok(status),
+                    };
+                    from.clone_from(&inner.at);
+                    self.at = frame.unscaled(&inner.at);
+                    if fixed.is_none() {
+                        self.dual = vec![0.0; frame.rows.len()];
+                        (list.iter().zip(&inner.dual)).for_each(|(&i, &alpha)| self.dual[i] = alpha);
+                    }
+                    match self.guess(&band, list.len(), &inner) {
+                        Some(guess) => guess,
+                        None => return Ok(Status::IterationLimit),
+                    }
+                }
+            };
+            let (basis, beyond) = self.complete(basis, &band, &list, fixed.is_some());
+            if let Some(beyond) = beyond {
+                // The band lacks a column that rows outside of it have.
+                sides[beyond] = 0;
+                list.push(beyond);
+                let mut survey = frame.survey(&frame.unscaled(&from), &sides, met);
+                for stray in std::mem::take(&mut survey.strays) {
+                    sides[stray] = 0;
+                    list.push(stray);
+                }
+                fixed = Some(survey);
+                continue;
+            }
+            let pull: Vec<f64> = match &fixed {
+                Some(fixed) => fixed.pull.iter().map(|pull| pull.value()).collect(),
+                None => vec![0.0; frame.width()],
+            };
+            let count = list.len();
+            let mut vertex = Vertex::new(
+                (&band.design, frame.inner),
+                (&band.targets[..count], &band.weights[..count]),
+                frame.slopes,
+                &pull,
+                basis,
+                own,
+            );
+            let control = &*self.control;
+            let most = 1000 + 50 * frame.width();
+            let pushed = slopes.is_none_or(|slopes| vertex.push(&slopes));
+            let end = match pushed {
+                true => vertex.descend(most, &mut || control.out_of_budget().is_some()),
+                false => End::Stuck,
+            };
+            let (basis, mut own) = (vertex.basis, vertex.sides);
+            match end {
+                End::Optimal => {}
+                End::Unbounded if fixed.is_some() => {
+                    (list, fixed) = (frame.active.clone(), None);
+                    sides.fill(0);
+                    continue;
+                }
+                End::Unbounded | End::Stuck => {
+                    let status = self.control.out_of_budget();
+                    return Ok(status.unwrap_or(Status::IterationLimit));
+                }
+            }
+            let scores: Vec<f64> = basis.rows.iter().map(|&row| band.targets[row]).collect();
+            let weights = basis.weights(&band.design, &scores);
+            let at: Vec<f64> = weights.iter().map(|w| w.value()).collect();
+            self.at = frame.unscaled(&at);
+            let survey = fixed.is_some().then(|| frame.survey(&self.at, &sides, met));
+            self.control.passed(1);
+            match survey {
+                Some(mut survey) if !survey.strays.is_empty() => {
+                    let strays = std::mem::take(&mut survey.strays);
+                    let many = 4 * strays.len() > list.len();
+                    for &i in &strays {
+                        own.push(-sides[i]);
+                        sides[i] = 0;
+                    }
+                    list.extend(strays);
+                    fixed = Some(survey);
+                    from = at;
+                    // A few more rows are a few exchanges more.
+                    guess = (!many).then_some(Guess {
+                        basis,
+                        sides: own,
+                        slopes: None,
+                    });
+                }
+                survey => {
+                    let gap_and_loss = self.finish(&basis, &own, &band, &list, &sides, survey.as_ref());
+                    return Ok(self.end(gap_and_loss));
+                }
+            }
+        }
+        Ok(Status::IterationLimit)
+    }
+
+    /// Where to start, on the scaled columns: as told, or at the best intercept.
+    fn first(&self, start: &[f64]) -> Vec<f64> {
+        let frame = self.frame;
+        if start.iter().all(|w| w.is_finite()) && start.iter().any(|&w| w != 0.0) {
+            return frame.scaled(start);
+        }
+        let mut at = vec![0.0; frame.width()];
+        if self.problem.intercept != Intercept::Absent
+            && let Some(intercept) = at.get_mut(frame.layout.features)
+        {
+            // Of a few rows: near is enough.
+            let step = frame.active.len().div_ceil(100_000).max(1);
+            *intercept = best_intercept(frame.active.iter().step_by(step).filter_map(|&i| {
+                let kink = Kink::new(self.problem.loss, frame.rows.targets[i])?;
+                Some((frame.rows.weights.get(i), kink, 0.0))
+            }));
+        }
+        at
+    }
+
+    /// The interior point method on some rows; a status if the fit is to end.
+    fn interior(
+        &mut self,
+        band: &Band,
+        from: &[f64],
+        tol: f64,
+    ) -> Result<std::result::Result<Inner, Status>> {
+        let frame = self.frame;
+        let rows = Rows {
+            design: &band.design,
+            targets: (&band.targets).into(),
+            weights: Weights::Each((&band.weights).into()),
+        };
+        let mut inner = Problem {
+            loss: self.problem.loss,
+            penalty: Penalty::NONE,
+            intercept: Intercept::Absent,
+            oracle: Box::new(Local::new(rows.borrowed(), self.problem.loss, frame.inner)),
+            rows: Some(rows.borrowed()),
+        };
+        let mut relay = Relay {
+            frame,
+            problem: self.problem,
+            control: self.control,
+            ended: None,
+        };
+        let mut control = Control::new(tol, Budget::default(), &mut relay);
+        let solution = InteriorPoint::default().solve(&mut inner, from, &mut control)?;
+        let share = band.targets.len() as f64 / frame.active.len().max(1) as f64;
+        let passes = (control.passes() as f64 * share).round() as u64;
+        let ended = relay.ended;
+        self.control.passed(passes);
+        if let Some(status) = ended {
+            self.at = frame.unscaled(&solution.parameters);
+            return Ok(Err(status));
+        }
+        Ok(Ok(Inner {
+            at: solution.parameters,
+            dual: solution.dual.unwrap_or_else(|| vec![0.0; band.targets.len()]),
+        }))
+    }
+
+    /// The basis that the slopes between both ends tell, and the sides of all other rows.
+    fn guess(&self, band: &Band, count: usize, inner: &Inner) -> Option<Guess> {
+        let (low, high) = self.frame.slopes;
+        let width = self.frame.width();
+        let mut residuals: Vec<f64> = (0..count)
+            .map(|i| band.targets[i] - band.design.row(i).dot(&inner.at))
+            .collect();
+        let slope = |i: usize| -inner.dual[i] / band.weights[i];
+        let sides: Vec<i8> = (0..count)
+            .map(|i| if slope(i) < 0.5 * (low + high) { 1 } else { -1 })
+            .collect();
+        let mut sorted: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
+        let typical = match sorted.len() {
+            0 => 1.0,
+            length => *sorted.select_nth_unstable_by(length / 2, f64::total_cmp).1,
+        };
+        residuals.iter_mut().for_each(|r| *r = r.abs());
+        // Where the slopes do not tell, the smaller residuals do.
+        let mut candidates: Vec<(usize, f64)> = (0..count)
+            .map(|i| {
+                let room = (slope(i) - low).min(high - slope(i)).max(0.0) / (high - low);
+                let near = typical / (typical + residuals[i] + f64::MIN_POSITIVE);
+                (i, room + 1e-8 * near)
+            })
+            .collect();
+        let by_weight = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        candidates.sort_unstable_by(by_weight);
+        // Rare columns may take more rows than the foremost.
+        let mut most = 3 * width + 64;
+        let mut basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        while basis.rank() < width && most < count && most < MOST_CANDIDATES {
+            most *= 16;
+            basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        }
+        Some(Guess {
+            basis,
+            slopes: Some((0..count).map(slope).collect()),
+            sides,
+        })
+    }
+
+    /// Adds rows of the band for columns that a basis lacks; gives the number of a row elsewhere that has such a
+    /// column, if none of the band has.
+    fn complete(
+        &self,
+        mut basis: Basis,
+        band: &Band,
+        list: &[usize],
+        outside: bool,
+    ) -> (Basis, Option<usize>) {
+        let width = self.frame.width();
+        loop {
+            let rest = basis.rest(&band.design);
+            if rest.is_empty() {
+                return (basis, None);
+            }
+            let mut best: Option<(usize, usize, f64)> = None;
+            for row in 0..list.len() {
+                let x = band.design.row(row).to_dense(width);
+                if let Some((column, left)) = rest.of(&x)
+                    && best.is_none_or(|(_, _, most)| left > most)
+                {
+                    best = Some((row, column, left));
+                }
+            }
+            match best {
+                Some((row, column, _)) => {
+                    if !basis.extend(row, column, &band.design) {
+                        return (basis, None);
+                    }
+                }
+                None if !outside => return (basis, None),
+                None => {
+                    let mut found: Option<(usize, f64)> = None;
+                    let mut x = vec![0.0; width];
+                    for &i in &self.frame.active {
+                        x.fill(0.0);
+                        self.frame.lift(i, &mut x);
+                        if let Some((_, left)) = rest.of(&x)
+                            && found.is_none_or(|(_, most)| left > most)
+                        {
+                            found = Some((i, left));
+                        }
+                    }
+                    let found = found.map(|(i, _)| i);
+                    return (basis, found);
+                }
+            }
+        }
+    }
+
+    /// The multipliers of all rows; gives the gap and the objective.
+    fn finish(
+        &mut self,
+        basis: &Basis,
+        own: &[i8],
+        band: &Band,
+        list: &[usize],
+        sides: &[i8],
+        fixed: Option<&Fixed>,
+    ) -> (f64, f64) {
+        let frame = self.frame;
+        let (low, high) = frame.slopes;
+        let mut dual: Vec<f64> = (0..sides.len())
+            .map(|i| {
+                if sides[i] == 0 {
+                    0.0
+                } else {
+                    -frame.pull(i, sides[i])
+                }
+            })
+            .collect();
+        let mut pull = vec![Compensated::default(); frame.width()];
+        if let Some(fixed) = fixed {
+            (pull.iter_mut().zip(&fixed.pull)).for_each(|(sum, &own)| sum.add(own));
+        }
+        for (row, &i) in list.iter().enumerate().filter(|(row, _)| own[*row] != 0) {
+            let slope = frame.pull(i, own[row]);
+            dual[i] = -slope;
+            let slope = DoubleDouble::from(slope);
+            let row = band.design.row(row);
+            row.for_each(|j, x| pull[j].add_product(slope, x));
+        }
+        let pull: Vec<DoubleDouble> = pull.into_iter().map(Compensated::total).collect();
+        let multipliers = basis.exact_multipliers(&band.design, &pull);
+        for (&row, multiplier) in basis.rows.iter().zip(multipliers) {
+            let weight = band.weights[row];
+            dual[list[row]] = -multiplier.clamp(weight * low, weight * high);
+        }
+        let (mut gap, mut loss) = (0.0, fixed.map_or(0.0, |fixed| fixed.loss));
+        for &i in list {
+            let residual = frame.residual(i, &self.at);
+            let own = frame.loss(i, residual);
+            loss += own;
+            gap += own - dual[i] * residual;
+        }
+        self.dual = dual;
+        (gap, loss)
+    }
+
+    fn end(&mut self, (gap, loss): (f64, f64)) -> Status {
+        let told = self.control.iterate(self.problem, &self.at, loss, gap);
+        told.unwrap_or(Status::IterationLimit)
+    }
+}
+
+/// Tells of the inner iterations as if they were of the whole problem, whose gap is not known yet.
+struct Relay<'r, 'a, 'c> {
+    frame: &'r Frame<'a>,
+    problem: &'r Problem<'a>,
+    control: &'r mut Control<'c>,
+    ended: Option<Status>,
+}
+
+impl Watch for Relay<'_, '_, '_> {
+    fn iterate(&mut self, iteration: &Iteration<'_>) -> ControlFlow<()> {
+        let at = self.frame.unscaled(iteration.parameters);
+        self.ended = self
+            .control
+            .iterate(self.problem, &at, iteration.objective, f64::INFINITY);
+        match self.ended {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
