@@ -4,6 +4,7 @@
 
 mod args;
 mod claim;
+mod compare;
 mod datasets;
 mod evaluate;
 mod input;
@@ -74,6 +75,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Predict(predict) => predict::run(predict),
         Command::Evaluate(evaluate) => evaluate::run(evaluate),
         Command::Verify(verify) => verify::run(verify),
+        Command::Compare(compare) => compare::run(compare),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
     }

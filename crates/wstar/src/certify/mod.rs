@@ -2,12 +2,14 @@
 
 mod compensated;
 pub mod duality;
+pub(crate) mod least_error;
 pub mod likelihood;
 mod mistakes;
 mod separation;
 mod stationarity;
 
 pub use duality::DualityGap;
+pub use least_error::{ErrorProof, LeastError};
 pub use mistakes::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
 pub use separation::{Separation, centre, recompute_separation};
 pub use stationarity::{Stationarity, stationarity};
@@ -63,6 +65,8 @@ pub enum Certificate {
         /// The claims.
         parts: Vec<Stationarity>,
     },
+    /// No hyperplane makes fewer errors.
+    MinError(LeastError),
     /// Nothing was proved: the data went by only once.
     None,
 }
@@ -80,6 +84,7 @@ impl Certificate {
             Certificate::EnclosingBall { .. } => "enclosing-ball",
             Certificate::DualityGap { .. } => "duality-gap",
             Certificate::Stationarity { .. } => "stationarity",
+            Certificate::MinError(_) => "min-error",
             Certificate::None => "none",
         }
     }
@@ -93,6 +98,7 @@ impl Certificate {
             Certificate::EnclosingBall { relative_gap, .. } => *relative_gap <= BALL_GAP,
             Certificate::DualityGap { parts } => !parts.is_empty() && parts.iter().all(DualityGap::holds),
             Certificate::Stationarity { parts } => !parts.is_empty() && parts.iter().all(Stationarity::holds),
+            Certificate::MinError(claim) => claim.holds(),
             Certificate::None => false,
         }
     }
@@ -115,6 +121,7 @@ impl Certificate {
             Certificate::DualityGap { parts } => {
                 !parts.is_empty() && parts.iter().all(|part| part.dual_point.is_whole())
             }
+            Certificate::MinError(_) => classes == 2,
             Certificate::MaximumLikelihood { .. } | Certificate::Stationarity { .. } | Certificate::None => {
                 true
             }
