@@ -325,13 +325,15 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The last method, min-error, is the truth that the others stand in for: the fewest errors of all
+#[command(
+    after_help = "The last method, min-error, is the truth that the others stand in for: the fewest errors of all
 hyperplanes, or as much of a proof as its time allows (two classes only).
 
 Examples:
   wstar compare @breast-cancer
   wstar compare @iris --positive virginica --json
-  wstar compare points.csv --methods perceptron,svm,min-error --max-seconds 60")]
+  wstar compare points.csv --methods perceptron,svm,min-error --max-seconds 60"
+)]
 pub(crate) struct CompareArgs {
     /// A file, - for standard input, or @NAME
     #[arg(value_name = "DATA")]

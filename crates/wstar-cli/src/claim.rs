@@ -115,6 +115,9 @@ fn least_error(part: &LeastError) -> String {
         let bound = number(part.lower_bound);
         return format!("{made}, and every hyperplane has an error of at least {bound}");
     }
+    if part.errors == 0 {
+        return "no errors: the hyperplane separates the classes".into();
+    }
     let by = match &part.proof {
         ErrorProof::Circuits(tree) => plural(tree.circuits.len() as u64, "circuit"),
         ErrorProof::Enumeration => "going through all of them".into(),

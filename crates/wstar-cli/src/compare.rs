@@ -35,7 +35,10 @@ struct Fitted {
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
     if let Some(method) = args.methods.iter().find(|method| method.is_regression()) {
-        let message = format!("--method {} is for a real target, and makes no errors", method.name());
+        let message = format!(
+            "--method {} is for a real target, and makes no errors",
+            method.name()
+        );
         return Err(Error::settings(message).into());
     }
     let settings = |method: Method| Settings {
@@ -75,7 +78,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
     }
     // If nothing could be fitted, the first reason is the answer.
     if compared.iter().all(|one| one.outcome.is_err()) {
-        if let Some(Compared { outcome: Err(error), .. }) = compared.into_iter().next() {
+        if let Some(Compared {
+            outcome: Err(error), ..
+        }) = compared.into_iter().next()
+        {
             return Err(error.in_file(source.name()).into());
         }
         return Err(Error::settings("there is no method left to compare").into());
@@ -154,7 +160,15 @@ fn print(title: &str, data: &Dataset, compared: &[Compared]) -> Result<()> {
     )?;
     writeln!(results)?;
     let least = least(compared);
-    let head = ["", "errors", "of the rows", "above the least", "certificate", "", "seconds"];
+    let head = [
+        "",
+        "errors",
+        "of the rows",
+        "above the least",
+        "certificate",
+        "",
+        "seconds",
+    ];
     let mut table = vec![head.map(str::to_string).to_vec()];
     for one in compared {
         table.push(match &one.outcome {
@@ -167,7 +181,11 @@ fn print(title: &str, data: &Dataset, compared: &[Compared]) -> Result<()> {
     if let Some(claim) = least {
         let (bound, cost) = (number(claim.lower_bound), number(claim.cost));
         let text = match claim.holds() {
-            true => style.good(&format!("no hyperplane has an error below {cost}: proved by {}", claim.proof.name())),
+            true if claim.errors == 0 => style.good("the classes can be separated: the least error is 0"),
+            true => style.good(&format!(
+                "no hyperplane has an error below {cost}: proved by {}",
+                claim.proof.name()
+            )),
             false => style.bad(&format!(
                 "the least error is between {bound} and {cost}: more --max-seconds may prove more"
             )),

@@ -67,7 +67,10 @@ pub(crate) fn costs(data: &Dataset, settings: &Settings) -> Result<Vec<f64>> {
         Some(_) => reduction::class_weights(settings, classes, &Totals::of(&mut &*data)?)?,
     };
     let class = |code: u32| weights.as_ref().map_or(1.0, |weights| weights[code as usize]);
-    Ok((0..).zip(codes).map(|(i, &code)| data.weight(i) * class(code)).collect())
+    Ok((0..)
+        .zip(codes)
+        .map(|(i, &code)| data.weight(i) * class(code))
+        .collect())
 }
 
 /// The points of a problem with two classes.
@@ -142,7 +145,10 @@ pub(crate) fn recompute(
         },
     };
     let lower_bound = proved.unwrap_or_else(|why| {
-        objections.push(format!("a lower bound of {} is not proved: {why}", claim.lower_bound));
+        objections.push(format!(
+            "a lower bound of {} is not proved: {why}",
+            claim.lower_bound
+        ));
         0.0
     });
     let found = LeastError {

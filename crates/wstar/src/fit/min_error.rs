@@ -44,7 +44,9 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
     };
     let budget = Budget {
         nodes: settings.max_iter,
-        time: settings.max_time().map(|most| most.saturating_sub(started.elapsed())),
+        time: settings
+            .max_time()
+            .map(|most| most.saturating_sub(started.elapsed())),
     };
     let least = risk::minimise(&points, &starts, budget, settings.seed, &judge, &mut |progress| {
         let iteration = Iteration {

@@ -91,7 +91,11 @@ impl<'a> State<'a> {
 
     /// How large the product with a point has to be. Without an intercept a negative point may lie on the hyperplane.
     fn goal(&self, i: usize) -> f64 {
-        if self.points.intercept || self.points.positive[i] { 1.0 } else { 0.0 }
+        if self.points.intercept || self.points.positive[i] {
+            1.0
+        } else {
+            0.0
+        }
     }
 
     fn shortfall(&self, i: usize) -> f64 {
@@ -208,7 +212,11 @@ impl<'a> State<'a> {
 
 fn rotation(a: f64, b: f64) -> (f64, f64, f64) {
     let r = a.hypot(b);
-    if r > 0.0 { (a / r, b / r, r) } else { (1.0, 0.0, 0.0) }
+    if r > 0.0 {
+        (a / r, b / r, r)
+    } else {
+        (1.0, 0.0, 0.0)
+    }
 }
 
 fn rotate(left: &mut [f64], right: &mut [f64], c: f64, s: f64) {

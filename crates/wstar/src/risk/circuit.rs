@@ -8,11 +8,16 @@
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Zero};
 
+use super::bounds;
 use super::points::Points;
 
 /// The circuit within some points whose rows have one dependence, if that has the signs of one: the points
-/// where it is not 0, in their order. Decided in whole numbers, without rounding.
+/// where it is not 0, in their order. Decided by bounds on
+/// all roundings where these suffice, else in whole numbers.
 pub(crate) fn circuit_within(points: &Points, candidates: &[usize]) -> Option<Vec<usize>> {
+    if bounds::is_certainly_circuit(points, candidates) {
+        return Some(candidates.to_vec());
+    }
     let weights = dependence(&points.integers(candidates), points.dimension)?;
     // Of aᵢ = ±rowᵢ, the multipliers change sign with the class.
     let signs: Vec<i8> = weights
@@ -104,8 +109,12 @@ mod tests {
 
     #[test]
     fn the_corners_of_exclusive_or_are_a_circuit() {
-        let xor: [(&[f64], bool); 4] =
-            [(&[0.0, 0.0], false), (&[1.0, 1.0], false), (&[0.0, 1.0], true), (&[1.0, 0.0], true)];
+        let xor: [(&[f64], bool); 4] = [
+            (&[0.0, 0.0], false),
+            (&[1.0, 1.0], false),
+            (&[0.0, 1.0], true),
+            (&[1.0, 0.0], true),
+        ];
         let points = points(&xor, true);
         assert!(is_circuit(&points, &[0, 1, 2, 3]));
         assert!(!is_circuit(&points, &[0, 1, 2]));
@@ -114,8 +123,12 @@ mod tests {
     #[test]
     fn a_point_that_is_not_needed_is_left_out() {
         // The third negative lies elsewhere; the positive is halfway between the others.
-        let set: [(&[f64], bool); 4] =
-            [(&[0.0, 0.0], false), (&[0.1, 0.1], true), (&[5.0, 7.0], false), (&[0.2, 0.2], false)];
+        let set: [(&[f64], bool); 4] = [
+            (&[0.0, 0.0], false),
+            (&[0.1, 0.1], true),
+            (&[5.0, 7.0], false),
+            (&[0.2, 0.2], false),
+        ];
         let points = points(&set, true);
         assert_eq!(circuit_within(&points, &[0, 1, 2, 3]), Some(vec![0, 1, 3]));
         assert!(!is_circuit(&points, &[0, 1, 2, 3]));

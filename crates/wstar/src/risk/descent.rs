@@ -27,7 +27,9 @@ pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64
         let direction: Vec<f64> = match next % 3 {
             0 => {
                 let axis = (next / 3) % dimension.max(1);
-                (0..dimension).map(|j| if j == axis { 1.0 } else { 0.0 }).collect()
+                (0..dimension)
+                    .map(|j| if j == axis { 1.0 } else { 0.0 })
+                    .collect()
             }
             1 => {
                 let start = random.random_range(0..n.max(1));
@@ -45,7 +47,11 @@ pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64
                 }
                 products = (0..n).map(|i| dot(points.unit(i), &plane)).collect();
                 // Sums of costs in another order differ in the last digits; a step must not be undone for these.
-                idle = if better < cost * (1.0 - 1e-12) { 0 } else { idle + 1 };
+                idle = if better < cost * (1.0 - 1e-12) {
+                    0
+                } else {
+                    idle + 1
+                };
                 cost = cost_of(points, &products);
             }
             None => idle += 1,
@@ -55,7 +61,10 @@ pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64
 }
 
 fn cost_of(points: &Points, products: &[f64]) -> f64 {
-    let wrong = products.iter().zip(&points.costs).filter(|(product, _)| **product <= 0.0);
+    let wrong = products
+        .iter()
+        .zip(&points.costs)
+        .filter(|(product, _)| **product <= 0.0);
     wrong.map(|(_, cost)| cost).sum()
 }
 

@@ -240,12 +240,18 @@ impl<'a> Arrangement<'a> {
         };
         let same = |i: usize| self.large[i][k] > BigInt::zero();
         let cost = |positive: &dyn Fn(usize) -> bool| -> f64 {
-            let wrong = members.iter().filter(|&&i| positive(i) != self.points.positive[i]);
+            let wrong = members
+                .iter()
+                .filter(|&&i| positive(i) != self.points.positive[i]);
             wrong.map(|&i| self.points.costs[i]).sum()
         };
         let options: [&dyn Fn(usize) -> bool; 3] = [&same, &|i| !same(i), &|_| false];
         // Only without an intercept can a line lie on the hyperplane while others do not.
-        let allowed = if self.points.intercept { &options[..2] } else { &options[..] };
+        let allowed = if self.points.intercept {
+            &options[..2]
+        } else {
+            &options[..]
+        };
         let mut least = (f64::INFINITY, options[0]);
         for &option in allowed {
             let cost = cost(option);
@@ -450,7 +456,11 @@ impl<'a> Pencil<'a> {
 
     fn small_with(&self, fixed: &[Vec<i128>], i: usize) -> Option<Vec<i128>> {
         let row = self.arrangement.small.as_ref()?.get(i)?;
-        project(fixed, &self.pivots, self.coordinates.iter().map(|&j| row[j]).collect())
+        project(
+            fixed,
+            &self.pivots,
+            self.coordinates.iter().map(|&j| row[j]).collect(),
+        )
     }
 
     /// A row projected along the fixed ones, in whole numbers.
@@ -515,7 +525,9 @@ impl<'a> Pencil<'a> {
         let mut highest = f64::NEG_INFINITY;
         for k in 0..items.len() {
             highest = highest.max(items[k].key + items[k].error);
-            let next = items.get(k + 1).map_or(f64::INFINITY, |item| item.key - item.error);
+            let next = items
+                .get(k + 1)
+                .map_or(f64::INFINITY, |item| item.key - item.error);
             items[k].starts = k == start;
             if !(ends[k] && highest < next) {
                 continue;
@@ -553,14 +565,25 @@ impl<'a> Pencil<'a> {
         Some(Item {
             point: i as u32,
             turned,
-            key: if !known { 0.0 } else if turned { x / size } else { -x / size },
+            key: if !known {
+                0.0
+            } else if turned {
+                x / size
+            } else {
+                -x / size
+            },
             error: if known { 1e-14 } else { 4.0 },
             starts: false,
         })
     }
 
     #[inline]
-    fn planar_approximate(&self, fixed: &[Vec<Approximate>], i: usize, along: Option<&Along>) -> [Approximate; 2] {
+    fn planar_approximate(
+        &self,
+        fixed: &[Vec<Approximate>],
+        i: usize,
+        along: Option<&Along>,
+    ) -> [Approximate; 2] {
         let row = &self.arrangement.approximate[i];
         let row = |j: usize| row[self.coordinates[j]];
         match (fixed, along) {
@@ -598,10 +621,16 @@ impl<'a> Pencil<'a> {
         }
         let mut exact = self.exact.borrow_mut();
         for item in [a, b] {
-            exact.entry(item.point).or_insert_with(|| self.planar(item.point as usize));
+            exact
+                .entry(item.point)
+                .or_insert_with(|| self.planar(item.point as usize));
         }
         let cross = exact[&a.point].cross(&exact[&b.point]);
-        if a.turned == b.turned { cross.reverse() } else { cross }
+        if a.turned == b.turned {
+            cross.reverse()
+        } else {
+            cross
+        }
     }
 
     /// Whether no pair of earlier points spans the same flat.
@@ -630,7 +659,12 @@ impl<'a> Pencil<'a> {
         // Before its direction is passed, a point is on its negative side if it was not turned.
         let wrong_before = |item: &Item| item.turned != points.positive[item.point as usize];
         let total: f64 = self.items.iter().map(cost).sum();
-        let mut now: f64 = self.items.iter().filter(|item| wrong_before(item)).map(cost).sum();
+        let mut now: f64 = self
+            .items
+            .iter()
+            .filter(|item| wrong_before(item))
+            .map(cost)
+            .sum();
         let (flat_cost, flat_on) = self.flat_cost();
         let mut best = Place {
             cost: f64::INFINITY,
@@ -664,7 +698,11 @@ impl<'a> Pencil<'a> {
                 let item = &self.items[k];
                 weight += cost(item);
                 before += if wrong_before(item) { cost(item) } else { 0.0 };
-                positive += if points.positive[item.point as usize] { cost(item) } else { 0.0 };
+                positive += if points.positive[item.point as usize] {
+                    cost(item)
+                } else {
+                    0.0
+                };
                 k += 1;
             }
             if !points.intercept {

@@ -7,6 +7,7 @@
 //! better by `descent`. When the budget ends first, the best hyperplane so far and the bound so far are the answer.
 
 mod active_set;
+mod bounds;
 mod circuit;
 mod descent;
 mod enumerate;
@@ -16,8 +17,8 @@ mod proof;
 mod search;
 mod simplex;
 
-pub use proof::{Step, Tree};
 pub(crate) use proof::reaches;
+pub use proof::{Step, Tree};
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -88,7 +89,7 @@ const MOST_STEPS: f64 = 1e11;
 /// Steps that a search makes unless it is told how many nodes it may look at: some minutes too.
 const SEARCH_STEPS: f64 = 2e10;
 /// Nodes at most by default, so that the proof stays a file of reasonable size.
-const MOST_NODES: f64 = 200_000.0;
+const MOST_NODES: f64 = 100_000.0;
 /// Steps of descent from each start.
 const DESCENT_STEPS: f64 = 4e7;
 /// With more dimensions a quadratic programme of so many unknowns is no part of a search.
@@ -118,7 +119,11 @@ impl Incumbent<'_> {
 
     fn least(self, bound: f64, proof: Proof, nodes: u64, end: End) -> Least {
         Least {
-            end: if reaches(bound, self.cost) { End::Proved } else { end },
+            end: if reaches(bound, self.cost) {
+                End::Proved
+            } else {
+                end
+            },
             plane: self.plane,
             bound,
             proof,
@@ -246,7 +251,9 @@ pub(crate) fn minimise(
 
 /// The hyperplane of the widest margin that has the points that are on their right side on that side.
 fn realise(points: &Points, sides: &[bool]) -> Vec<f64> {
-    let right: Vec<usize> = (0..points.len()).filter(|&i| sides[i] == points.positive[i]).collect();
+    let right: Vec<usize> = (0..points.len())
+        .filter(|&i| sides[i] == points.positive[i])
+        .collect();
     match search::contradiction(points, &right, &[]) {
         Some(simplex::Exact::Separated(plane)) => plane,
         _ => Vec::new(),
@@ -257,4 +264,180 @@ fn realise(points: &Points, sides: &[bool]) -> Vec<f64> {
 pub(crate) fn enumerated(points: &Points) -> Option<f64> {
     let arrangement = Arrangement::new(points).filter(|all| all.work() <= MOST_STEPS)?;
     Some(arrangement.least_error(|_| true).cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::points::Entrant;
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    struct Set {
+        rows: Vec<Vec<f64>>,
+        positive: Vec<bool>,
+        costs: Vec<f64>,
+        intercept: bool,
+    }
+
+    impl Set {
+        fn points(&self) -> Points {
+            let rows = (0..).zip(&self.rows).zip(self.positive.iter().zip(&self.costs));
+            let entrants = rows.map(|((row, features), (&positive, &cost))| Entrant {
+                row,
+                features,
+                positive,
+                cost,
+            });
+            Points::gather(self.rows[0].len(), self.intercept, entrants)
+        }
+
+        fn cost(&self, plane: &[f64]) -> f64 {
+            let score = |row: &[f64]| {
+                let intercept = if self.intercept { plane[row.len()] } else { 0.0 };
+                row.iter().zip(plane).map(|(x, w)| x * w).sum::<f64>() + intercept
+            };
+            let wrong = (0..self.rows.len()).filter(|&i| (score(&self.rows[i]) > 0.0) != self.positive[i]);
+            wrong.map(|i| self.costs[i]).sum()
+        }
+    }
+
+    /// Sets in every kind of bad position: on lattices, far from the origin, at scales far from 1 and from each other.
+    fn set(seed: u64) -> Set {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let features = 1 + (seed % 3) as usize;
+        let n = random.random_range(2..24usize);
+        let kind = random.random_range(0..6);
+        let reach = random.random_range(1..5i32);
+        let scales: Vec<f64> = (0..features)
+            .map(|_| match kind {
+                0 => 1e100,
+                1 => 1e-120,
+                2 => 10f64.powi(random.random_range(-8..8)),
+                3 => 0.1,
+                _ => 1.0,
+            })
+            .collect();
+        let offset = if kind == 4 { 9_007_199_254_740_000.0 } else { 0.0 };
+        let rows: Vec<Vec<f64>> = (0..n)
+            .map(|_| {
+                let mut entry = |scale: &f64| {
+                    let whole = f64::from(random.random_range(-reach..=reach));
+                    let tiny = kind == 5 && random.random_range(0..3) == 0;
+                    if tiny { 1e-30 } else { (whole + offset) * scale }
+                };
+                scales.iter().map(&mut entry).collect()
+            })
+            .collect();
+        let positive = rows
+            .iter()
+            .map(|row| (row[0] > offset) != (random.random_range(0..5) == 0));
+        Set {
+            positive: positive.collect(),
+            costs: (0..n)
+                .map(|_| {
+                    if seed.is_multiple_of(4) {
+                        0.1 * f64::from(random.random_range(1..6))
+                    } else {
+                        1.0
+                    }
+                })
+                .collect(),
+            intercept: random.random_range(0..4) > 0,
+            rows,
+        }
+    }
+
+    #[test]
+    fn both_ways_prove_the_same_least_error() {
+        for seed in 0..600 {
+            let set = set(seed);
+            let points = set.points();
+            let enumerated = enumerated(&points).unwrap();
+            let by_scores = |plane: &[f64]| set.cost(plane);
+            let best = RefCell::new(Incumbent {
+                judge: &by_scores,
+                plane: Vec::new(),
+                cost: f64::INFINITY,
+                seed,
+            });
+            best.borrow_mut().offer(&vec![0.0; points.dimension]);
+            let judge = |found: Option<&Found>| {
+                found
+                    .into_iter()
+                    .for_each(|found| best.borrow_mut().offer_promised(found));
+                best.borrow().cost
+            };
+            let late = || false;
+            let mut search = Search::new(&points, &late, &judge);
+            search.run(&judge, &mut |nodes, _| nodes < 20_000);
+            let bound = search.bound(judge(None));
+            assert!(
+                (bound - enumerated).abs() < 1e-9,
+                "seed {seed}: {bound} and {enumerated}"
+            );
+            let proof = search.proof(bound);
+            assert_eq!(proof.check(&points, bound), Ok(()), "seed {seed}");
+            assert!(proof.check(&points, bound + 0.05).is_err(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn only_what_rounding_hides_is_missed() {
+        for seed in 0..600 {
+            let set = set(seed);
+            let points = set.points();
+            let judge = |plane: &[f64]| set.cost(plane);
+            let least = minimise(&points, &[], Budget::default(), seed, &judge, &mut |_| true);
+            let cost = set.cost(&least.plane);
+            let enumerated = enumerated(&points).unwrap();
+            assert!((least.bound - enumerated).abs() < 1e-9, "seed {seed}");
+            assert_eq!(
+                least.end == End::Proved,
+                (cost - enumerated).abs() < 1e-9,
+                "seed {seed}"
+            );
+            // On lattices at ordinary places every dichotomy can be had.
+            let plain = set
+                .rows
+                .iter()
+                .flatten()
+                .all(|v| v.fract() == 0.0 && v.abs() < 100.0);
+            assert!(
+                !plain || least.end == End::Proved,
+                "seed {seed}: {cost} for {enumerated}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_budget_leaves_a_bound_that_is_proved() {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        let rows: Vec<Vec<f64>> = (0..60)
+            .map(|_| (0..6).map(|_| random.random_range(-1.0..1.0)).collect())
+            .collect();
+        let set = Set {
+            positive: (0..60).map(|_| random.random()).collect(),
+            costs: vec![1.0; 60],
+            intercept: true,
+            rows,
+        };
+        let points = set.points();
+        let mut last = 0.0;
+        for nodes in [1, 10, 100, 1000] {
+            let budget = Budget {
+                nodes: Some(nodes),
+                time: None,
+            };
+            let judge = |plane: &[f64]| set.cost(plane);
+            let least = minimise(&points, &[], budget, 0, &judge, &mut |_| true);
+            assert_eq!(least.end, End::Nodes);
+            assert!(least.bound >= last && least.bound < set.cost(&least.plane));
+            last = least.bound;
+            let Proof::Tree(tree) = &least.proof else {
+                panic!("six features are not enumerated");
+            };
+            assert_eq!(tree.check(&points, least.bound), Ok(()));
+        }
+        assert!(last >= 3.0, "{last}");
+    }
 }

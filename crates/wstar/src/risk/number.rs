@@ -45,7 +45,11 @@ impl Approximate {
         let carried = self.value.abs() * other.error + self.error * (other.value.abs() + other.error);
         // What is below the smallest normal number loses digits; a factor that is exactly 0 loses nothing.
         let nothing = |x: Self| x.value == 0.0 && x.error == 0.0;
-        let lost = if nothing(self) || nothing(other) { 0.0 } else { f64::MIN_POSITIVE };
+        let lost = if nothing(self) || nothing(other) {
+            0.0
+        } else {
+            f64::MIN_POSITIVE
+        };
         Approximate {
             value,
             error: (carried + ROUNDING * value.abs()) * CARE + lost,
@@ -60,7 +64,11 @@ impl Number for Approximate {
         let value = left.value - right.value;
         let error = (left.error + right.error + ROUNDING * value.abs()) * CARE;
         // Overflow makes no number, and no number is certain of nothing.
-        let error = if value.is_finite() && error.is_finite() { error } else { f64::INFINITY };
+        let error = if value.is_finite() && error.is_finite() {
+            error
+        } else {
+            f64::INFINITY
+        };
         Some(Approximate {
             value: if value.is_finite() { value } else { 0.0 },
             error,
@@ -149,7 +157,10 @@ fn wide(a: u128, b: u128) -> (u128, u128) {
     let low = a0 * b0;
     let middle = a1 * b0 + (low >> 64);
     let other = a0 * b1 + (middle & HALF);
-    (a1 * b1 + (middle >> 64) + (other >> 64), (other << 64) | (low & HALF))
+    (
+        a1 * b1 + (middle >> 64) + (other >> 64),
+        (other << 64) | (low & HALF),
+    )
 }
 
 #[cfg(test)]

@@ -95,7 +95,10 @@ impl Points {
     /// What the positive points cost together.
     pub(crate) fn positive_total(&self) -> f64 {
         let costs = self.costs.iter().zip(&self.positive);
-        costs.filter(|(_, positive)| **positive).map(|(cost, _)| cost).sum()
+        costs
+            .filter(|(_, positive)| **positive)
+            .map(|(cost, _)| cost)
+            .sum()
     }
 
     fn normalise(&mut self) {
@@ -104,10 +107,18 @@ impl Points {
             let column = || (0..n).map(|i| self.values[i * dimension + j]);
             let (low, high) = column().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
             // Without an intercept the origin has to stay where it is.
-            let centre = if self.intercept { low / 2.0 + high / 2.0 } else { 0.0 };
+            let centre = if self.intercept {
+                low / 2.0 + high / 2.0
+            } else {
+                0.0
+            };
             let reach = column().map(|v| (v - centre).abs()).fold(0.0, f64::max);
             self.centre[j] = if centre.is_finite() { centre } else { 0.0 };
-            self.scale[j] = if reach > 0.0 && reach.is_finite() { 1.0 / reach } else { 1.0 };
+            self.scale[j] = if reach > 0.0 && reach.is_finite() {
+                1.0 / reach
+            } else {
+                1.0
+            };
             if !self.scale[j].is_finite() {
                 self.scale[j] = f64::MAX;
             }

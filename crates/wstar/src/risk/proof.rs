@@ -50,7 +50,12 @@ impl Tree {
     /// Checks, from the points alone, that no hyperplane costs less than `bound`; else says why it does not prove that.
     pub(crate) fn check(&self, points: &Points, bound: f64) -> Result<(), String> {
         let names: FxHashMap<u64, usize> = points.rows.iter().copied().zip(0..).collect();
-        let find = |row: &u64| names.get(row).copied().ok_or_else(|| format!("row {row} is no point of the data"));
+        let find = |row: &u64| {
+            names
+                .get(row)
+                .copied()
+                .ok_or_else(|| format!("row {row} is no point of the data"))
+        };
         let mut circuits: Vec<Vec<usize>> = Vec::with_capacity(self.circuits.len());
         for (k, rows) in self.circuits.iter().enumerate() {
             let members = rows.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -59,7 +64,11 @@ impl Tree {
             }
             circuits.push(members);
         }
-        let circuit = |name: u32| circuits.get(name as usize).ok_or_else(|| format!("there is no circuit {name}"));
+        let circuit = |name: u32| {
+            circuits
+                .get(name as usize)
+                .ok_or_else(|| format!("there is no circuit {name}"))
+        };
         let mut steps = self.steps.iter();
         // The wrong and the right points of the nodes that are still to come.
         let mut ahead: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new())];
@@ -71,8 +80,13 @@ impl Tree {
                     let mut sum: f64 = wrong.iter().map(|&i| points.costs[i]).sum();
                     for &name in names {
                         let members = circuit(name)?;
-                        if members.iter().any(|i| left.get(i).is_some_and(|cost| *cost < 0.0)) {
-                            return Err(format!("circuit {name} is used where one of its points is wrong already"));
+                        if members
+                            .iter()
+                            .any(|i| left.get(i).is_some_and(|cost| *cost < 0.0))
+                        {
+                            return Err(format!(
+                                "circuit {name} is used where one of its points is wrong already"
+                            ));
                         }
                         let free = || members.iter().filter(|i| !right.contains(i));
                         let rest = |i: &usize| left.get(i).copied().unwrap_or(points.costs[*i]);
@@ -95,7 +109,9 @@ impl Tree {
                         return Err(format!("the cases are not the points of circuit {name}"));
                     }
                     if members.iter().any(|i| wrong.contains(i)) {
-                        return Err(format!("circuit {name} is split where one of its points is wrong already"));
+                        return Err(format!(
+                            "circuit {name} is split where one of its points is wrong already"
+                        ));
                     }
                     for k in (0..order.len()).rev() {
                         let wrong = wrong.iter().copied().chain([order[k]]).collect();

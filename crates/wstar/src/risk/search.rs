@@ -286,7 +286,9 @@ impl<'a> Search<'a> {
         let mut names: Vec<Option<u32>> = vec![None; self.circuits.len()];
         let mut name = |tree: &mut Tree, circuit: u32| {
             *names[circuit as usize].get_or_insert_with(|| {
-                let rows = self.circuits[circuit as usize].iter().map(|&i| self.points.rows[i]);
+                let rows = self.circuits[circuit as usize]
+                    .iter()
+                    .map(|&i| self.points.rows[i]);
                 tree.circuits.push(rows.collect());
                 tree.circuits.len() as u32 - 1
             })
@@ -340,8 +342,8 @@ pub(crate) fn contradiction(points: &Points, members: &[usize], first: &[bool]) 
             Vec::new()
         }
         Ending::Contradiction(candidates, place) => {
-            let found = circuit_within(points, &candidates[..place])
-                .or_else(|| circuit_within(points, &candidates));
+            let found =
+                circuit_within(points, &candidates[..place]).or_else(|| circuit_within(points, &candidates));
             match found {
                 Some(circuit) => return Some(Exact::Circuit(circuit)),
                 None => candidates,

@@ -30,7 +30,11 @@ pub(crate) fn decide(points: &Points, members: &[usize], crash: &[usize]) -> Opt
     }
     tableau.run();
     if tableau.value().is_zero() {
-        let support: Vec<usize> = tableau.support().into_iter().map(|column| members[column]).collect();
+        let support: Vec<usize> = tableau
+            .support()
+            .into_iter()
+            .map(|column| members[column])
+            .collect();
         return circuit_within(points, &support).map(Exact::Circuit);
     }
     Some(Exact::Separated(tableau.separator(points, members)))
