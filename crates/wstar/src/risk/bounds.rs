@@ -98,7 +98,7 @@ fn invert(columns: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
         let pivot = (k..d).max_by(|&a, &b| lines[a][k].abs().total_cmp(&lines[b][k].abs()))?;
         lines.swap(k, pivot);
         let value = lines[k][k];
-        if !(value.abs() > 1e-100) {
+        if value.is_nan() || value.abs() <= 1e-100 {
             return None;
         }
         lines[k].iter_mut().for_each(|v| *v /= value);

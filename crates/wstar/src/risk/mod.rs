@@ -12,6 +12,7 @@ mod circuit;
 mod descent;
 mod enumerate;
 mod number;
+mod pencil;
 pub(crate) mod points;
 mod proof;
 mod search;
