@@ -8,9 +8,14 @@ use rand_chacha::ChaCha8Rng;
 use super::active_set::dot;
 use super::points::Points;
 
-/// Lowers the cost of a hyperplane of the normalised points, for about `work` steps; the cost that is returned is
-/// rounded, and for the callers to check.
-pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64) -> (f64, Vec<f64>) {
+/// Lowers the cost of a hyperplane of the normalised points, for about `work` steps and while it is not late.
+pub(crate) fn descend(
+    points: &Points,
+    mut plane: Vec<f64>,
+    seed: u64,
+    work: f64,
+    late: &dyn Fn() -> bool,
+) -> Vec<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let n = points.len();
     let dimension = points.dimension;
@@ -21,7 +26,7 @@ pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64
     let mut crossings = Vec::with_capacity(n);
     let mut next = 0;
     let mut idle = 0;
-    while tries > 0 && cost > 0.0 && idle < 8 * dimension + 64 {
+    while tries > 0 && cost > 0.0 && idle < 8 * dimension + 64 && !late() {
         tries -= 1;
         // The axes in turn, then points that are wrong, then anything.
         let direction: Vec<f64> = match next % 3 {
@@ -57,7 +62,7 @@ pub(crate) fn descend(points: &Points, mut plane: Vec<f64>, seed: u64, work: f64
             None => idle += 1,
         }
     }
-    (cost, plane)
+    plane
 }
 
 fn cost_of(points: &Points, products: &[f64]) -> f64 {

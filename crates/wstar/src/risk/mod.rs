@@ -85,6 +85,10 @@ pub(crate) struct Least {
 
 /// Nodes that are searched before an enumeration is begun: a proof by circuits is checked faster.
 const TRIAL: u64 = 200;
+/// No such proof is tried where more errors than this are missing from the first bound.
+const TRIAL_GAP: f64 = 4.0;
+/// Steps that one node may take to find new circuits; a tenth where there is another way.
+const LOOK_STEPS: f64 = 2e9;
 /// Steps of the largest enumeration that is begun: some minutes.
 const MOST_STEPS: f64 = 1e11;
 /// Steps that a search makes unless it is told how many nodes it may look at: some minutes too.
@@ -177,11 +181,12 @@ pub(crate) fn minimise(
     starts.iter().for_each(|plane| best.offer(plane));
     if best.cost > 0.0 {
         for (k, start) in (0..).zip(starts) {
-            let (_, plane) = descent::descend(points, points.normalised(start), seed ^ k, DESCENT_STEPS);
+            let start = points.normalised(start);
+            let plane = descent::descend(points, start, seed ^ k, DESCENT_STEPS, &late);
             best.offer(&points.denormalise(&plane));
         }
         let start = points.normalised(&best.plane);
-        let (_, plane) = descent::descend(points, start, seed ^ 0xDE5C, 4.0 * DESCENT_STEPS);
+        let plane = descent::descend(points, start, seed ^ 0xDE5C, 4.0 * DESCENT_STEPS, &late);
         best.offer(&points.denormalise(&plane));
     }
     if best.cost <= 0.0 || points.dimension > MOST_DIMENSIONS {
@@ -215,9 +220,17 @@ pub(crate) fn minimise(
         }
         end == End::Nodes && nodes < most
     };
-    let mut search = Search::new(points, &late, &judge);
     let arrangement = Arrangement::new(points).filter(|all| all.work() <= MOST_STEPS);
+    let steps = if arrangement.is_some() {
+        LOOK_STEPS / 10.0
+    } else {
+        LOOK_STEPS
+    };
+    let mut search = Search::new(points, &late, steps, &judge);
+    let dearest = points.costs.iter().copied().fold(0.0, f64::max);
+    let gap = judge(None) - search.bound(judge(None));
     let first = match &arrangement {
+        Some(_) if gap > TRIAL_GAP * dearest => 0,
         Some(_) => TRIAL.min(most_nodes),
         None => most_nodes,
     };
@@ -369,7 +382,7 @@ mod tests {
                 best.borrow().cost
             };
             let late = || false;
-            let mut search = Search::new(&points, &late, &judge);
+            let mut search = Search::new(&points, &late, LOOK_STEPS, &judge);
             search.run(&judge, &mut |nodes, _| nodes < 20_000);
             let bound = search.bound(judge(None));
             assert!(

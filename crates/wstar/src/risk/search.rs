@@ -27,6 +27,8 @@ pub(crate) struct Search<'a> {
     points: &'a Points,
     /// Whether there is no time left.
     late: &'a (dyn Fn() -> bool + Sync),
+    /// How many new circuits one node may look for.
+    most: usize,
     circuits: Vec<Vec<usize>>,
     nodes: Vec<Node>,
     open: BinaryHeap<Open>,
@@ -98,15 +100,18 @@ pub(crate) struct Found {
 }
 
 impl<'a> Search<'a> {
-    /// Looks at the root. `judge` is shown every hyperplane that is found, and tells the least cost so far.
+    /// Looks at the root; a node may take about so many steps. `judge` is shown every hyperplane that is found, and tells the least cost so far.
     pub(crate) fn new(
         points: &'a Points,
         late: &'a (dyn Fn() -> bool + Sync),
+        steps: f64,
         judge: &dyn Fn(Option<&Found>) -> f64,
     ) -> Self {
         let mut search = Search {
             points,
             late,
+            // A pass over all points for each of some dozen active ones.
+            most: (steps / (20.0 * points.len() as f64 * points.dimension as f64)).clamp(50.0, 1e6) as usize,
             circuits: Vec::new(),
             nodes: Vec::new(),
             open: BinaryHeap::new(),
@@ -259,7 +264,10 @@ impl<'a> Search<'a> {
                 looked.bound += share;
             }
         }
-        while !reaches(looked.bound, least) && !(self.late)() {
+        for _ in 0..self.most {
+            if reaches(looked.bound, least) || (self.late)() {
+                break;
+            }
             let counts = |&i: &usize| left[i] > 0.0 || fixed[i] && left[i] == 0.0;
             let members: Vec<usize> = (0..points.len()).filter(counts).collect();
             match contradiction(points, &members, &fixed) {
