@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Decide whether classes can be separated, and prove it
     Separate(SeparateArgs),
+    /// Fit several methods to the same rows, beside the fewest errors that any hyperplane makes
+    Compare(CompareArgs),
     /// Show what is in a model: weights by name, settings, certificate
     Inspect(InspectArgs),
     /// List the data sets inside the program, or print one
@@ -370,6 +372,45 @@ pub(crate) struct SeparateArgs {
     /// Say nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The last method, min-error, is the truth that the others stand in for: the fewest errors of all
+hyperplanes, or as much of a proof as its time allows (two classes only).
+
+Examples:
+  wstar compare @breast-cancer
+  wstar compare @iris --positive virginica --json
+  wstar compare points.csv --methods perceptron,svm,min-error --max-seconds 60"
+)]
+pub(crate) struct CompareArgs {
+    /// A file, - for standard input, or @NAME
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// The methods to compare
+    #[arg(
+        long,
+        value_name = "METHODS",
+        value_delimiter = ',',
+        value_parser = method_parser(),
+        hide_possible_values = true,
+        default_value = "perceptron,pocket,svm,logistic,mse-classifier,lda,min-error"
+    )]
+    pub(crate) methods: Vec<Method>,
+    /// At most so many seconds for each method
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) max_seconds: f64,
+    /// The seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

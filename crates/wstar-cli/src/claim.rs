@@ -1,6 +1,6 @@
 //! Certificates in words.
 
-use wstar::certify::{Certificate, DualityGap, MistakeBound};
+use wstar::certify::{Certificate, DualityGap, ErrorProof, LeastError, MistakeBound};
 use wstar::data::Classes;
 
 use crate::output::{count, number, plural};
@@ -101,8 +101,28 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 number(slope)
             )
         }
+        Certificate::MinError(part) => least_error(part),
         Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
     }
+}
+
+fn least_error(part: &LeastError) -> String {
+    let made = match part.cost == part.errors as f64 {
+        true => plural(part.errors, "error"),
+        false => format!("{} that cost {}", plural(part.errors, "error"), number(part.cost)),
+    };
+    if !part.holds() {
+        let bound = number(part.lower_bound);
+        return format!("{made}, and every hyperplane has an error of at least {bound}");
+    }
+    if part.errors == 0 {
+        return "no errors: the hyperplane separates the classes".into();
+    }
+    let by = match &part.proof {
+        ErrorProof::Circuits(tree) => plural(tree.circuits.len() as u64, "circuit"),
+        ErrorProof::Enumeration => "going through all of them".into(),
+    };
+    format!("{made}, and no hyperplane does better (proved by {by})")
 }
 
 fn mistakes(part: &MistakeBound) -> String {

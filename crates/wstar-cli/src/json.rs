@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use wstar::certify::{Certificate, DualityGap};
+use wstar::certify::{Certificate, DualityGap, ErrorProof};
 use wstar::data::Classes;
 use wstar::inference::Inference;
 use wstar::model::{Hyperplane, Judgement};
@@ -239,9 +239,29 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
                 parts.iter().map(|part| part.slope).fold(0.0, f64::max).into(),
             );
         }
+        Certificate::MinError(part) => {
+            add("errors", whole(part.cost));
+            add("rows_wrong", part.errors.into());
+            add("lower_bound", whole(part.lower_bound));
+            add("gap", whole((part.cost - part.lower_bound).max(0.0)));
+            add("proof", part.proof.name().into());
+            if let ErrorProof::Circuits(tree) = &part.proof {
+                add("circuits", tree.circuits.len().into());
+                add("nodes", tree.steps.len().into());
+            }
+        }
         Certificate::None => {}
     }
     object.into()
+}
+
+/// A number, without decimals where it is a whole one.
+pub(crate) fn whole(value: f64) -> Value {
+    if value.fract() == 0.0 && (0.0..=9e15).contains(&value) {
+        (value as u64).into()
+    } else {
+        value.into()
+    }
 }
 
 /// What `verify --json` prints.

@@ -4,6 +4,7 @@
 
 mod args;
 mod claim;
+mod compare;
 mod datasets;
 mod evaluate;
 mod input;
@@ -76,6 +77,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Evaluate(evaluate) => evaluate::run(evaluate),
         Command::Verify(verify) => verify::run(verify),
         Command::Separate(separate) => separate::run(separate),
+        Command::Compare(compare) => compare::run(compare),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
     }

@@ -194,6 +194,10 @@ fn shortfall(model: &Model) -> String {
         (Status::Diverging, Method::Kozinec) => {
             format!("{status}: the hulls of the classes meet, so no hyperplane separates them (try pocket)")
         }
+        (_, Method::MinError) => format!(
+            "{status} after {}: a larger --max-iter or --max-seconds may prove more",
+            plural(model.fit.iterations, "node")
+        ),
         _ => format!("{status} after {}", passes(model.fit.passes)),
     }
 }
@@ -251,6 +255,9 @@ fn how(model: &Model, by_default: bool) -> String {
             passes(model.fit.passes),
             plural(model.fit.iterations, "update")
         );
+    }
+    if model.method == Method::MinError {
+        text += &format!(", {}", plural(model.fit.iterations, "node"));
     }
     if by_default {
         text += " (the default; others: wstar train --help)";

@@ -25,6 +25,7 @@ pub mod oracle;
 pub mod penalty;
 pub mod problem;
 pub mod reduction;
+pub mod risk;
 pub mod schedule;
 pub mod settings;
 pub mod solve;

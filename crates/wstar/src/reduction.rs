@@ -303,7 +303,12 @@ fn multiclass(settings: &Settings, classes: &Classes) -> Result<Option<Multiclas
     }
 }
 
-fn class_weights(settings: &Settings, classes: &Classes, totals: &Totals) -> Result<Option<Vec<f64>>> {
+/// How much each class counts, if not all alike.
+pub(crate) fn class_weights(
+    settings: &Settings,
+    classes: &Classes,
+    totals: &Totals,
+) -> Result<Option<Vec<f64>>> {
     let weights = match &settings.class_weight {
         None => return Ok(None),
         Some(ClassWeights::Balanced) => totals

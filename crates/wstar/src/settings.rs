@@ -50,17 +50,20 @@ pub enum Method {
     Lad,
     /// Least squares on −1 and +1, and the sign.
     MseClassifier,
+    /// The hyperplane that classifies the fewest rows wrongly.
+    MinError,
 }
 
 impl Method {
     /// All methods, in the order in which help lists them.
-    pub const ALL: [Method; 16] = [
+    pub const ALL: [Method; 17] = [
         Method::Logistic,
         Method::Softmax,
         Method::Svm,
         Method::LeastSquares,
         Method::Lad,
         Method::MseClassifier,
+        Method::MinError,
         Method::Perceptron,
         Method::OnlinePerceptron,
         Method::VotedPerceptron,
@@ -92,6 +95,7 @@ impl Method {
             Method::LeastSquares => "least-squares",
             Method::Lad => "lad",
             Method::MseClassifier => "mse-classifier",
+            Method::MinError => "min-error",
         }
     }
 
@@ -114,6 +118,7 @@ impl Method {
             Method::LeastSquares => "Regression: squared deviations",
             Method::Lad => "Regression: absolute deviations",
             Method::MseClassifier => "Least squares on -1 and +1",
+            Method::MinError => "The fewest errors of all hyperplanes",
         }
     }
 
@@ -152,7 +157,7 @@ impl Method {
 
     /// Whether it decides by estimated densities.
     pub fn is_bayes(self) -> bool {
-        !self.is_online() && !self.is_convex()
+        !self.is_online() && !self.is_convex() && self != Method::MinError
     }
 
     /// The losses it can minimise, its own first.
@@ -407,11 +412,14 @@ impl Settings {
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;
         let steps: fn(Method) -> bool = |method| !method.is_bayes();
+        let passes: fn(Method) -> bool = |method| method.is_online() || method.is_convex();
         let rates: fn(Method) -> bool =
             |method| method.is_convex() || (method.is_online() && method != Method::Kozinec);
         let classifiers: fn(Method) -> bool = |method| method.is_convex() && !method.is_regression();
+        let weighted: fn(Method) -> bool =
+            |method| method == Method::MinError || method.is_convex() && !method.is_regression();
         [
-            (self.epochs.is_some(), "epochs", steps),
+            (self.epochs.is_some(), "epochs", passes),
             (self.max_iter.is_some(), "max-iter", steps),
             (self.learning_rate.is_some(), "learning-rate", rates),
             (self.schedule.is_some(), "schedule", rates),
@@ -441,7 +449,7 @@ impl Settings {
             (self.momentum.is_some(), "momentum", convex),
             (self.batch.is_some(), "batch", convex),
             (self.multiclass.is_some(), "multiclass", classifiers),
-            (self.class_weight.is_some(), "class-weight", classifiers),
+            (self.class_weight.is_some(), "class-weight", weighted),
             (self.penalize_intercept, "penalize-intercept", convex),
             (self.firth, "firth", |method| method == Method::Logistic),
         ]

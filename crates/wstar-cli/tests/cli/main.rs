@@ -4,6 +4,7 @@
 mod bad_input;
 #[path = "../../../wstar/tests/common/mod.rs"]
 mod common;
+mod compare;
 mod contract;
 mod convex;
 mod learning;

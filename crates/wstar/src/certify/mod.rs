@@ -3,6 +3,7 @@
 mod compensated;
 pub mod duality;
 mod firth;
+pub(crate) mod least_error;
 pub mod likelihood;
 mod mistakes;
 pub mod proof;
@@ -10,6 +11,7 @@ mod separation;
 mod stationarity;
 
 pub use duality::DualityGap;
+pub use least_error::{ErrorProof, LeastError};
 pub use mistakes::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
 pub use proof::Proof;
 pub use separation::{Separation, centre, recompute_separation};
@@ -66,6 +68,8 @@ pub enum Certificate {
         /// The claims.
         parts: Vec<Stationarity>,
     },
+    /// No hyperplane makes fewer errors.
+    MinError(LeastError),
     /// Nothing was proved: the data went by only once.
     None,
 }
@@ -83,6 +87,7 @@ impl Certificate {
             Certificate::EnclosingBall { .. } => "enclosing-ball",
             Certificate::DualityGap { .. } => "duality-gap",
             Certificate::Stationarity { .. } => "stationarity",
+            Certificate::MinError(_) => "min-error",
             Certificate::None => "none",
         }
     }
@@ -96,6 +101,7 @@ impl Certificate {
             Certificate::EnclosingBall { relative_gap, .. } => *relative_gap <= BALL_GAP,
             Certificate::DualityGap { parts } => !parts.is_empty() && parts.iter().all(DualityGap::holds),
             Certificate::Stationarity { parts } => !parts.is_empty() && parts.iter().all(Stationarity::holds),
+            Certificate::MinError(claim) => claim.holds(),
             Certificate::None => false,
         }
     }
@@ -118,6 +124,7 @@ impl Certificate {
             Certificate::DualityGap { parts } => {
                 !parts.is_empty() && parts.iter().all(|part| part.dual_point.is_whole())
             }
+            Certificate::MinError(_) => classes == 2,
             Certificate::MaximumLikelihood { .. } | Certificate::Stationarity { .. } | Certificate::None => {
                 true
             }

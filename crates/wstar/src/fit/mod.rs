@@ -4,6 +4,7 @@ mod convex;
 mod density;
 mod feed;
 mod kozinec;
+mod min_error;
 mod online;
 mod stream;
 
@@ -15,7 +16,7 @@ use crate::data::{Classes, Dataset, Schema};
 use crate::error::{Error, Result};
 use crate::inference::Inference;
 use crate::model::{FitRecord, Model, Predictor};
-use crate::settings::Settings;
+use crate::settings::{Method, Settings};
 use crate::solve::LeastSquaresReport;
 use crate::watch::Watch;
 
@@ -87,6 +88,8 @@ pub fn fit_from(
         .hint("they are for the methods that minimise a loss"));
     } else if method.is_online() {
         online::fit_in_memory(data, settings, watch)?
+    } else if method == Method::MinError {
+        min_error::fit(data, settings, watch)?
     } else {
         density::fit(data, settings, watch)?
     };

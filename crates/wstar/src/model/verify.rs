@@ -2,8 +2,8 @@
 
 use crate::bayes::{Estimate, minimax};
 use crate::certify::{
-    AGREEMENT, Certificate, MistakeBound, RunConditions, Separation, agree, duality, likelihood,
-    recompute_mistakes, recompute_separation, stationarity,
+    AGREEMENT, Certificate, LeastError, MistakeBound, RunConditions, Separation, agree, duality, least_error,
+    likelihood, recompute_mistakes, recompute_separation, stationarity,
 };
 use crate::data::{Classes, Dataset, Portions};
 use crate::error::{Error, Result};
@@ -79,6 +79,7 @@ pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
         Certificate::MaximumLikelihood { .. } | Certificate::EnclosingBall { .. } => {
             verify_estimate(data, model, &mut objections)?
         }
+        Certificate::MinError(claim) => verify_least_error(data, model, claim, &mut objections)?,
         Certificate::None => {
             objections.push("the model carries no claim: its data went by only once".into());
             Certificate::None
@@ -282,6 +283,28 @@ fn check_claims(claims: usize, reduction: &Reduction, objections: &mut Vec<Strin
             reduction.parts.len()
         ));
     }
+}
+
+/// Counts the errors of the hyperplane, and checks the proof that none makes fewer.
+fn verify_least_error(
+    data: &Dataset,
+    model: &Model,
+    claim: &LeastError,
+    objections: &mut Vec<String>,
+) -> Result<Certificate> {
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        return Err(Error::model(
+            "a least error is claimed for a model without hyperplanes",
+        ));
+    };
+    let [plane] = discriminants.as_slice() else {
+        return Err(Error::model("a least error is claimed for several hyperplanes"));
+    };
+    if model.settings.no_intercept && plane.intercept != 0.0 {
+        objections.push("the model has an intercept, and its settings allow none".into());
+    }
+    let found = least_error::recompute(data, &model.settings, plane, claim, objections)?;
+    Ok(Certificate::MinError(found))
 }
 
 fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<String>) -> Result<Certificate> {

@@ -1,0 +1,140 @@
+//! Fits the hyperplane of the least training error: starts from what the other methods find, searches, and certifies.
+
+use std::time::{Duration, Instant};
+
+use crate::certify::{Certificate, ErrorProof, LeastError, least_error};
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::fit::Outcome;
+use crate::model::{FitRecord, Hyperplane, Link, Predictor};
+use crate::online::Ties;
+use crate::oracle::Layout;
+use crate::risk::{self, Budget, End, Proof};
+use crate::settings::{Method, Settings};
+use crate::watch::{Iteration, Status, Unwatched, Watch};
+
+/// The methods whose hyperplanes the search starts from: the result is never worse than any of them.
+const STARTS: [Method; 6] = [
+    Method::Logistic,
+    Method::Svm,
+    Method::MseClassifier,
+    Method::Lda,
+    Method::Pocket,
+    Method::Perceptron,
+];
+
+/// Searches for the fewest errors, and certifies what was found.
+pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
+    let started = Instant::now();
+    let costs = least_error::costs(data, settings)?;
+    let points = least_error::gather(data, settings, &costs)?;
+    let starts = starts(data, settings);
+    let layout = Layout {
+        outputs: 1,
+        features: data.features(),
+        intercept: !settings.no_intercept,
+    };
+    let hyperplane = |parameters: &[f64]| {
+        let (weights, intercept) = layout.output(parameters, 0);
+        Hyperplane::new(weights.to_vec(), intercept)
+    };
+    let judge = |parameters: &[f64]| {
+        let judged = least_error::errors_of(&hyperplane(parameters), data, &costs);
+        judged.map_or(f64::INFINITY, |(_, cost)| cost)
+    };
+    let budget = Budget {
+        nodes: settings.max_iter,
+        time: settings
+            .max_time()
+            .map(|most| most.saturating_sub(started.elapsed())),
+    };
+    let least = risk::minimise(&points, &starts, budget, settings.seed, &judge, &mut |progress| {
+        let iteration = Iteration {
+            solver: "min-error",
+            iteration: progress.nodes,
+            passes: 0,
+            objective: progress.cost,
+            relative_gap: (progress.cost - progress.bound) / progress.cost.max(f64::MIN_POSITIVE),
+            parameters: progress.plane,
+            layout,
+        };
+        watch.iterate(&iteration).is_continue()
+    });
+    watch.certifying();
+    let plane = hyperplane(&least.plane);
+    let (errors, cost) = least_error::errors_of(&plane, data, &costs)?;
+    let claim = LeastError {
+        errors,
+        cost,
+        lower_bound: least.bound,
+        proof: match least.proof {
+            Proof::Tree(tree) => ErrorProof::Circuits(tree),
+            Proof::Enumeration => ErrorProof::Enumeration,
+        },
+    };
+    let rows = (0..data.rows()).filter(|&i| data.weight(i) > 0.0).count() as u64;
+    let mut notes = Vec::new();
+    if least.end == End::Digits {
+        notes.push(format!(
+            "some hyperplane has an error of {}, but it is so near to some points that scores in binary64 do not \
+             tell its sides apart",
+            least.bound
+        ));
+    }
+    Ok(Outcome {
+        predictor: Predictor::Linear {
+            discriminants: vec![plane],
+            ties: Ties::Mistake,
+            link: Link::Margin,
+        },
+        fit: FitRecord {
+            status: match least.end {
+                End::Proved => Status::Converged,
+                End::Nodes | End::Digits => Status::IterationLimit,
+                End::Time => Status::TimeLimit,
+                End::Stopped => Status::Stopped,
+            },
+            rows,
+            passes: 0,
+            iterations: least.nodes,
+            seen: 0,
+            mistakes_by_pass: Vec::new(),
+            objective: Some(cost),
+            solver: None,
+            notes,
+        },
+        certificate: Certificate::MinError(claim),
+        inference: None,
+        least_squares: None,
+    })
+}
+
+/// The hyperplanes of other methods, in the form of the search; those that cannot be had are left out.
+fn starts(data: &Dataset, settings: &Settings) -> Vec<Vec<f64>> {
+    let share = settings.max_time().map(|most| most / 10);
+    let mut planes = Vec::new();
+    for method in STARTS {
+        let is_convex = method.is_convex();
+        // Class densities have an intercept of their own.
+        if settings.no_intercept && !is_convex && !method.is_online() {
+            continue;
+        }
+        let own = Settings {
+            class_weight: settings.class_weight.clone().filter(|_| is_convex),
+            no_intercept: settings.no_intercept,
+            max_seconds: share.as_ref().map(Duration::as_secs_f64).filter(|s| *s > 0.0),
+            seed: settings.seed,
+            ..Settings::for_method(method)
+        };
+        let Ok(model) = super::fit(data, &own, &mut Unwatched) else {
+            continue;
+        };
+        for plane in model.predictor.hyperplanes().unwrap_or_default() {
+            let mut parameters = plane.weights;
+            parameters.resize(data.features(), 0.0);
+            parameters.extend((!settings.no_intercept).then_some(plane.intercept));
+            planes.push(parameters);
+        }
+    }
+    planes
+}

@@ -1,0 +1,230 @@
+//! Whether some points are classified without an error: the shortest `v` with `aᵢ·v ≥ bᵢ`, by the dual active set
+//! method (D. Goldfarb, A. Idnani, *A numerically stable dual method for solving strictly convex quadratic
+//! programs*, 1983).
+//!
+//! It ends with `v`, or with a point that contradicts the active ones: a candidate for a circuit. Everything here
+//! is rounded; the callers check `v` by its scores and the circuit in whole numbers.
+
+use super::points::Points;
+
+/// What the method came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ending {
+    /// This hyperplane of the normalised points is right on all of them, but for rounding.
+    Separated(Vec<f64>),
+    /// These points contradict each other, but for rounding: the last one and those that were active, those
+    /// with a multiplier of about 0 at the end, from the given place on.
+    Contradiction(Vec<usize>, usize),
+    /// Rounding, or the number of steps, left it undecided; these points were active.
+    Undecided(Vec<usize>),
+}
+
+/// Scores that fall short by less are taken as enough.
+const SLACK: f64 = 1e-9;
+/// Directions shorter than this are taken as 0.
+const VANISHING: f64 = 1e-10;
+/// Multipliers that are smaller, relatively, are taken as 0.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// Looks for a hyperplane that is right on `members`; those for which `first` holds are looked at before all others,
+/// so that a contradiction is made of them as far as possible.
+pub(crate) fn separate(points: &Points, members: &[usize], first: impl Fn(usize) -> bool) -> Ending {
+    let mut state = State::new(points);
+    let (early, late): (Vec<usize>, Vec<usize>) = members.iter().partition(|&&i| first(i));
+    let most_steps = 200 + 50 * points.dimension;
+    for _ in 0..most_steps {
+        let Some(worst) = state.most_violated(&early).or_else(|| state.most_violated(&late)) else {
+            return Ending::Separated(state.x);
+        };
+        match state.add(worst) {
+            Added::Active => {}
+            Added::Contradiction(multipliers) => {
+                let largest = multipliers.iter().fold(1.0f64, |most, m| most.max(*m));
+                let mut members = vec![worst];
+                let (needed, idle): (Vec<_>, Vec<_>) = state
+                    .active
+                    .iter()
+                    .zip(&multipliers)
+                    .partition(|(_, multiplier)| **multiplier > NEGLIGIBLE * largest);
+                members.extend(needed.iter().map(|(i, _)| **i));
+                let place = members.len();
+                members.extend(idle.iter().map(|(i, _)| **i));
+                return Ending::Contradiction(members, place);
+            }
+            Added::Stuck => return Ending::Undecided(state.active),
+        }
+    }
+    Ending::Undecided(state.active)
+}
+
+enum Added {
+    Active,
+    /// The point is a negative combination of the active ones, with these multipliers.
+    Contradiction(Vec<f64>),
+    Stuck,
+}
+
+struct State<'a> {
+    points: &'a Points,
+    x: Vec<f64>,
+    active: Vec<usize>,
+    multipliers: Vec<f64>,
+    /// An orthogonal matrix, column by column: the first columns span the active points.
+    basis: Vec<Vec<f64>>,
+    /// The active points in that basis: upper triangular, column by column.
+    triangle: Vec<Vec<f64>>,
+}
+
+impl<'a> State<'a> {
+    fn new(points: &'a Points) -> Self {
+        let dimension = points.dimension;
+        let unit = |j: usize| (0..dimension).map(|k| if k == j { 1.0 } else { 0.0 }).collect();
+        State {
+            points,
+            x: vec![0.0; dimension],
+            active: Vec::new(),
+            multipliers: Vec::new(),
+            basis: (0..dimension).map(unit).collect(),
+            triangle: Vec::new(),
+        }
+    }
+
+    /// How large the product with a point has to be. Without an intercept a negative point may lie on the hyperplane.
+    fn goal(&self, i: usize) -> f64 {
+        if self.points.intercept || self.points.positive[i] {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    fn shortfall(&self, i: usize) -> f64 {
+        self.goal(i) - dot(self.points.unit(i), &self.x)
+    }
+
+    fn most_violated(&self, members: &[usize]) -> Option<usize> {
+        let slack = SLACK * (1.0 + dot(&self.x, &self.x).sqrt());
+        let mut worst = (slack.min(0.5), None);
+        for &i in members {
+            let shortfall = self.shortfall(i);
+            if shortfall > worst.0 && !self.active.contains(&i) {
+                worst = (shortfall, Some(i));
+            }
+        }
+        worst.1
+    }
+
+    /// Makes a violated point active, dropping others on the way as need be.
+    fn add(&mut self, new: usize) -> Added {
+        let points = self.points;
+        let row = points.unit(new);
+        let mut own = 0.0;
+        // Every turn drops an active point but the last.
+        for _ in 0..4 * points.dimension + 4 {
+            let rank = self.active.len();
+            let parts: Vec<f64> = self.basis.iter().map(|column| dot(column, row)).collect();
+            let beyond: f64 = parts[rank..].iter().map(|v| v * v).sum();
+            let along = self.back_substitute(&parts[..rank]);
+            let scale = along.iter().fold(1.0f64, |most, v| most.max(v.abs()));
+            let blocking = (0..rank)
+                .filter(|&k| along[k] > VANISHING * scale)
+                .map(|k| (k, self.multipliers[k] / along[k]))
+                .min_by(|a, b| a.1.total_cmp(&b.1));
+            let reach = (beyond.sqrt() > VANISHING).then(|| self.shortfall(new) / beyond);
+            let step = match (blocking, reach) {
+                (None, None) => return Added::Contradiction(along.iter().map(|v| -v).collect()),
+                (Some((_, bound)), Some(reach)) => bound.min(reach),
+                (Some((_, bound)), None) => bound,
+                (None, Some(reach)) => reach,
+            };
+            if !step.is_finite() {
+                return Added::Stuck;
+            }
+            let step = step.max(0.0);
+            if reach.is_some() {
+                for (column, part) in self.basis[rank..].iter().zip(&parts[rank..]) {
+                    for (x, v) in self.x.iter_mut().zip(column) {
+                        *x += step * part * v;
+                    }
+                }
+            }
+            for (multiplier, v) in self.multipliers.iter_mut().zip(&along) {
+                *multiplier = (*multiplier - step * v).max(0.0);
+            }
+            own += step;
+            if reach.is_some_and(|reach| step >= reach.max(0.0)) {
+                self.push(new, own, parts);
+                return Added::Active;
+            }
+            match blocking {
+                Some((k, _)) => self.drop(k),
+                None => return Added::Stuck,
+            }
+        }
+        Added::Stuck
+    }
+
+    /// Solves with the triangle: the row's part in the span of the active points, by multiples of these.
+    fn back_substitute(&self, parts: &[f64]) -> Vec<f64> {
+        let mut solution = parts.to_vec();
+        for k in (0..solution.len()).rev() {
+            solution[k] /= self.triangle[k][k];
+            let value = solution[k];
+            for (entry, above) in solution[..k].iter_mut().zip(&self.triangle[k]) {
+                *entry -= value * above;
+            }
+        }
+        solution
+    }
+
+    fn push(&mut self, new: usize, multiplier: f64, mut parts: Vec<f64>) {
+        let rank = self.active.len();
+        for k in (rank + 1..parts.len()).rev() {
+            let (c, s, r) = rotation(parts[k - 1], parts[k]);
+            parts[k - 1] = r;
+            let (left, right) = self.basis.split_at_mut(k);
+            rotate(&mut left[k - 1], &mut right[0], c, s);
+        }
+        parts.truncate(rank + 1);
+        self.triangle.push(parts);
+        self.active.push(new);
+        self.multipliers.push(multiplier);
+    }
+
+    fn drop(&mut self, k: usize) {
+        self.active.remove(k);
+        self.multipliers.remove(k);
+        self.triangle.remove(k);
+        // Each later column reaches one below the diagonal now.
+        for column in k..self.triangle.len() {
+            let (c, s, _) = rotation(self.triangle[column][column], self.triangle[column][column + 1]);
+            for later in &mut self.triangle[column..] {
+                let (a, b) = (later[column], later[column + 1]);
+                later[column] = c * a + s * b;
+                later[column + 1] = c * b - s * a;
+            }
+            self.triangle[column].truncate(column + 1);
+            let (left, right) = self.basis.split_at_mut(column + 1);
+            rotate(&mut left[column], &mut right[0], c, s);
+        }
+    }
+}
+
+fn rotation(a: f64, b: f64) -> (f64, f64, f64) {
+    let r = a.hypot(b);
+    if r > 0.0 {
+        (a / r, b / r, r)
+    } else {
+        (1.0, 0.0, 0.0)
+    }
+}
+
+fn rotate(left: &mut [f64], right: &mut [f64], c: f64, s: f64) {
+    for (a, b) in left.iter_mut().zip(right) {
+        (*a, *b) = (c * *a + s * *b, c * *b - s * *a);
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
