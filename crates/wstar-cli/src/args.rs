@@ -210,6 +210,9 @@ pub(crate) struct TrainArgs {
     /// Write every step to this file, a line of JSON each
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write the support vectors of --method svm to this file, as CSV: multiplier, margin, slack, case
+    #[arg(long, value_name = "FILE", conflicts_with = "stream")]
+    pub(crate) support: Option<PathBuf>,
     /// Where the model goes [default: NAME.wstar.json in the current folder]
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) out: Option<PathBuf>,

@@ -71,6 +71,11 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
         let total = |count: fn(&DualityGap) -> u64| parts.iter().map(count).sum::<u64>();
         object["support_vectors"] =
             json!({"count": total(|part| part.support), "at_bound": total(|part| part.at_bound)});
+        match trained.margins.as_slice() {
+            [] => {}
+            [one] => object["support_vectors"]["margin"] = json!(one),
+            all => object["support_vectors"]["margin"] = json!(all),
+        }
     }
     if let Some(inference) = &model.inference {
         object["inference"] = inferred(model, inference);

@@ -16,6 +16,7 @@ mod predict;
 mod separate;
 mod stream;
 mod summary;
+mod support;
 mod train;
 mod verify;
 mod watch;

@@ -49,6 +49,7 @@ pub(crate) fn train(
     let solve = follower.solved();
     follower.finish()?;
     Ok(Trained {
+        margins: Vec::new(),
         name: title(source),
         path,
         model,

@@ -13,6 +13,7 @@ use wstar::watch::Status;
 use crate::args::TrainArgs;
 use crate::claim::claim;
 use crate::output::{self, Style, count, number, percent, plural};
+use crate::support;
 use crate::train::Trained;
 use crate::weights::weights;
 
@@ -123,18 +124,8 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         ));
     }
     lines.extend(progress(model).map(|text| ("progress", text)));
-    if let (Certificate::DualityGap { parts }, Method::Svm) = (&model.certificate, model.method) {
-        let (support, at_bound) = parts
-            .iter()
-            .fold((0, 0), |(s, b), part| (s + part.support, b + part.at_bound));
-        lines.push((
-            "support",
-            format!(
-                "{}, {} of them at the bound",
-                plural(support, "support vector"),
-                count(at_bound)
-            ),
-        ));
+    if !trained.margins.is_empty() {
+        lines.extend(support::lines(&trained.margins));
     }
     if let Some(report) = &model.least_squares {
         let rank = if report.rank < report.parameters {

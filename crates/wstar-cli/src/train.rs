@@ -8,7 +8,7 @@ use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::fit::{Origin, fit_from};
 use wstar::io::{self, Source};
 use wstar::loss::Quantile;
-use wstar::model::{Judgement, Predictor, judge};
+use wstar::model::{Judgement, Predictor, SoftMargin, judge};
 use wstar::online::{Committee, Ties, Voters};
 use wstar::penalty::PenaltyName;
 use wstar::schedule::Schedule;
@@ -19,7 +19,7 @@ use wstar::{Error, Model};
 use crate::args::TrainArgs;
 use crate::learning::{DensityArg, MulticlassArg, PenaltyArg, RuleArg, ScheduleArg, TiesArg, VoteArg};
 use crate::watch::{Follower, Show, catch_interrupt};
-use crate::{Answer, input, json, output, stream, summary};
+use crate::{Answer, input, json, output, stream, summary, support};
 
 /// How long the parts of a training took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,6 +40,8 @@ pub(crate) struct Trained {
     /// Left out where it would take another long pass.
     pub(crate) train: Option<Judgement>,
     pub(crate) test: Option<Judgement>,
+    /// The points of a support vector machine's problems; none of a stream's.
+    pub(crate) margins: Vec<SoftMargin>,
     pub(crate) seconds: Seconds,
 }
 
@@ -111,8 +113,10 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         }
         (None, None) => None,
     };
+    let margins = support::soft(&model, &data, args.support.as_deref())?;
     Ok(Trained {
         name: title(source),
+        margins,
         path,
         class_counts: data.class_counts(),
         train: judges_quickly(&model, data.rows())

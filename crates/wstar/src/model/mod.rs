@@ -4,12 +4,14 @@ mod evaluate;
 mod file;
 mod hyperplane;
 mod predictor;
+mod soft_margin;
 mod verify;
 
 pub use evaluate::{Deviations, Evaluation, Judgement, evaluate, evaluate_with, judge};
 pub(crate) use file::write_whole;
 pub use hyperplane::Hyperplane;
 pub use predictor::{Link, Predictor, Scores};
+pub use soft_margin::{Case, SoftMargin, SupportPoint, soft_margins};
 pub(crate) use verify::certify_estimate;
 pub use verify::{Verdict, verify, verify_stream};
 

@@ -1,0 +1,204 @@
+//! The soft margin point by point: multipliers, slacks, and the three cases that an optimum sorts its points into.
+//!
+//! With 0 ≤ αᵢ ≤ Cᵢ and mᵢ = yᵢ(w·xᵢ + b): αᵢ = 0 only outside the margin (mᵢ ≥ 1), 0 < αᵢ < Cᵢ only on it (mᵢ = 1), and
+//! αᵢ = Cᵢ only inside (mᵢ ≤ 1, slack 1 − mᵢ). What a point misses of that, αᵢ(mᵢ − 1)₊ + (Cᵢ − αᵢ)(1 − mᵢ)₊, is 0 at the
+//! optimum; summed over all points it is the duality gap, as far as w = Σαᵢyᵢxᵢ and Σαᵢyᵢ = 0 hold.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::certify::Certificate;
+use crate::certify::duality::DualPoint;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::kernel::dense::dot;
+use crate::loss::{Hinge, Loss, LossName, SquaredHinge};
+use crate::model::{Model, Predictor};
+use crate::reduction::{Part, Reduction, Totals};
+
+/// Where a point lies by its multiplier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Case {
+    /// α = 0: no support vector.
+    Outside,
+    /// 0 < α < C.
+    OnMargin,
+    /// α = C.
+    Inside,
+}
+
+impl Case {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Case::Outside => "outside",
+            Case::OnMargin => "on-margin",
+            Case::Inside => "inside",
+        }
+    }
+}
+
+/// One point of a soft margin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SupportPoint {
+    /// The row, counted from 0.
+    pub row: usize,
+    /// Its class is the positive one.
+    pub positive: bool,
+    /// α.
+    pub alpha: f64,
+    /// y(w·x + b).
+    pub margin: f64,
+    /// (1 − margin)₊.
+    pub slack: f64,
+    /// By its multiplier.
+    pub case: Case,
+}
+
+/// The sums over all points of one problem.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SoftMargin {
+    /// Points with α = 0.
+    pub outside: u64,
+    /// Points with 0 < α < C.
+    pub on_margin: u64,
+    /// Points with α = C.
+    pub inside: u64,
+    /// Points on the wrong side.
+    pub wrong: u64,
+    /// Σ slack.
+    pub slack: f64,
+    /// The most that a point misses of its case.
+    pub slackness: f64,
+    /// What all points miss together.
+    pub total_slackness: f64,
+    /// |Σαy|, which is 0 for a free intercept.
+    pub balance: f64,
+    /// The largest deviation of a weight from Σαyx, relative to the largest weight; for an ℓ2 penalty.
+    pub rebuilt_weights: Option<f64>,
+    /// The deviation of the intercept from the mean of y − w·x over the points with 0 < α < C, if there are any.
+    pub rebuilt_intercept: Option<f64>,
+    /// 2/‖w‖: the distance between the planes at ±1.
+    pub width: f64,
+}
+
+/// Goes through the points of every problem of a support vector machine; `visit` sees each with the problem's number.
+pub fn soft_margins(
+    model: &Model,
+    data: &Dataset,
+    visit: &mut dyn FnMut(usize, SupportPoint),
+) -> Result<Vec<SoftMargin>> {
+    let (Predictor::Linear { discriminants, .. }, Certificate::DualityGap { parts: claims }) =
+        (&model.predictor, &model.certificate)
+    else {
+        return Err(Error::model("the model is no support vector machine"));
+    };
+    let totals = Totals::of(&mut &*data)?;
+    let reduction = Reduction::new(&model.settings, &model.classes, model.schema.features, &totals)?;
+    let problems = reduction.parts.iter().zip(discriminants).zip(claims).enumerate();
+    problems
+        .map(|(at, ((&part, plane), claim))| {
+            let stored: FxHashMap<u64, f64> = match &claim.dual_point {
+                DualPoint::Slopes => FxHashMap::default(),
+                DualPoint::Stored(stored) => stored.pairs()?.into_iter().collect(),
+            };
+            let mut one = Walk {
+                reduction: &reduction,
+                part,
+                weights: &plane.weights,
+                intercept: plane.intercept,
+                stored: &stored,
+            };
+            one.walk(data, &mut |point| visit(at, point))
+        })
+        .collect()
+}
+
+/// One problem, its hyperplane and the multipliers that were stored.
+struct Walk<'a> {
+    reduction: &'a Reduction,
+    part: Part,
+    weights: &'a [f64],
+    intercept: f64,
+    stored: &'a FxHashMap<u64, f64>,
+}
+
+impl Walk<'_> {
+    fn walk(&mut self, data: &Dataset, visit: &mut dyn FnMut(SupportPoint)) -> Result<SoftMargin> {
+        let definition = &self.reduction.definition;
+        let rows = self.reduction.rows(self.part, data)?;
+        let mut sums = SoftMargin::default();
+        let mut rebuilt = vec![0.0; self.weights.len()];
+        let (mut balance, mut intercepts, mut free) = (0.0, 0.0, 0u64);
+        for i in (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0) {
+            let (row, y, most) = (rows.design.row(i), rows.targets[i], rows.weights.get(i));
+            let projection = row.dot(self.weights);
+            let score = projection + self.intercept;
+            let margin = y * score;
+            // The share of its range at which a multiplier lies; that of a squared hinge has no upper end.
+            let told = match definition.loss {
+                LossName::SquaredHinge => -y * SquaredHinge.slope(y, score),
+                _ => -y * Hinge.slope(y, score),
+            };
+            let share = match self.stored.get(&(i as u64)) {
+                Some(&share) if y > 0.0 => share,
+                Some(&share) => 1.0 - share,
+                None => told,
+            };
+            let alpha = most * share;
+            let bounded = definition.loss == LossName::Hinge;
+            let case = match share {
+                share if share <= 0.0 => Case::Outside,
+                share if bounded && share >= 1.0 => Case::Inside,
+                _ => Case::OnMargin,
+            };
+            let slack = (1.0 - margin).max(0.0);
+            let misses = match bounded {
+                true => alpha * (margin - 1.0).max(0.0) + (most - alpha) * slack,
+                // α = 2C·slack is what the squared hinge asks for.
+                false => (alpha - 2.0 * most * slack).abs(),
+            };
+            match case {
+                Case::Outside => sums.outside += 1,
+                Case::OnMargin => sums.on_margin += 1,
+                Case::Inside => sums.inside += 1,
+            }
+            sums.wrong += u64::from(margin < 0.0);
+            sums.slack += slack;
+            sums.slackness = sums.slackness.max(misses);
+            sums.total_slackness += misses;
+            row.add_to(alpha * y, &mut rebuilt);
+            balance += alpha * y;
+            if bounded && case == Case::OnMargin {
+                intercepts += y - projection;
+                free += 1;
+            }
+            visit(SupportPoint {
+                row: i,
+                positive: y > 0.0,
+                alpha,
+                margin,
+                slack,
+                case,
+            });
+        }
+        let largest = self.weights.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let ridge = definition.penalty.l1 == 0.0 && definition.penalty.l2 > 0.0;
+        sums.rebuilt_weights = (ridge && largest > 0.0).then(|| {
+            let deviations = rebuilt
+                .iter()
+                .zip(self.weights)
+                .map(|(r, w)| (r / definition.penalty.l2 - w).abs());
+            deviations.fold(0.0, f64::max) / largest
+        });
+        sums.rebuilt_intercept = (free > 0 && definition.layout.intercept)
+            .then(|| (intercepts / free as f64 - self.intercept).abs());
+        sums.balance = balance.abs();
+        sums.width = 2.0 / dot(self.weights, self.weights).sqrt();
+        if !sums.width.is_finite() {
+            sums.width = f64::MAX;
+        }
+        Ok(sums)
+    }
+}
