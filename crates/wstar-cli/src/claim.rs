@@ -1,6 +1,6 @@
 //! Certificates in words.
 
-use wstar::certify::{Certificate, DualityGap, ErrorProof, LeastError, MistakeBound};
+use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin, LeastError, MistakeBound};
 use wstar::data::Classes;
 
 use crate::output::{count, number, plural};
@@ -102,8 +102,29 @@ pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
             )
         }
         Certificate::MinError(part) => least_error(part),
+        Certificate::HardMargin { parts } => largest_margins(parts, classes),
         Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
     }
+}
+
+fn largest_margins(parts: &[LargestMargin], classes: &Classes) -> String {
+    let texts: Vec<String> = parts
+        .iter()
+        .enumerate()
+        .map(|(k, part)| {
+            let class = match (parts.len(), classes.names().get(k)) {
+                (1, _) | (_, None) => String::new(),
+                (_, Some(class)) => format!("{class} against the rest: "),
+            };
+            format!(
+                "{class}margin {} (1/‖w‖; {} between the classes, 2/‖w‖), the largest to {}",
+                number(part.distance()),
+                number(part.width()),
+                number(part.relative_gap.max(0.0))
+            )
+        })
+        .collect();
+    texts.join("; ")
 }
 
 fn least_error(part: &LeastError) -> String {

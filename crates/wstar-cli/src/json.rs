@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use wstar::certify::{Certificate, DualityGap, ErrorProof};
+use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin};
 use wstar::data::Classes;
 use wstar::inference::Inference;
 use wstar::model::{Hyperplane, Judgement};
@@ -76,6 +76,11 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
             [one] => object["support_vectors"]["margin"] = json!(one),
             all => object["support_vectors"]["margin"] = json!(all),
         }
+    }
+    if let Certificate::HardMargin { parts } = &model.certificate {
+        let count: usize = parts.iter().map(|part| part.support.len()).sum();
+        let all: Vec<&Vec<(u64, f64)>> = parts.iter().map(|part| &part.support).collect();
+        object["support_vectors"] = json!({"count": count, "at_bound": 0, "multipliers": all});
     }
     if let Some(inference) = &model.inference {
         object["inference"] = inferred(model, inference);
@@ -243,6 +248,23 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
                 "slope",
                 parts.iter().map(|part| part.slope).fold(0.0, f64::max).into(),
             );
+        }
+        Certificate::HardMargin { parts } => {
+            let sum = |value: fn(&LargestMargin) -> f64| parts.iter().map(value).sum::<f64>();
+            let most = |value: fn(&LargestMargin) -> f64| parts.iter().map(value).fold(0.0, f64::max);
+            add("primal", sum(|part| part.primal).into());
+            add("dual", sum(|part| part.dual).into());
+            add("gap", sum(|part| part.primal - part.dual).into());
+            add("relative_gap", most(|part| part.relative_gap).into());
+            add("slackness", most(|part| part.slackness).into());
+            add("imbalance", most(|part| part.imbalance).into());
+            // The margin of each hyperplane, and what none exceeds.
+            let least = parts.iter().map(LargestMargin::distance).fold(f64::MAX, f64::min);
+            add("lower", least.into());
+            let upper = |part: &LargestMargin| (0.5 / part.dual).sqrt();
+            add("upper", parts.iter().map(upper).fold(f64::MAX, f64::min).into());
+            let widths: Vec<f64> = parts.iter().map(LargestMargin::width).collect();
+            add("width", json!(widths));
         }
         Certificate::MinError(part) => {
             add("errors", whole(part.cost));

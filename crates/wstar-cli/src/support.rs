@@ -14,9 +14,6 @@ use crate::output::{count, csv_cell, number, plural};
 /// What the points of a support vector machine say; each of them goes to the file, if one is named.
 pub(crate) fn soft(model: &Model, data: &Dataset, file: Option<&Path>) -> Result<Vec<SoftMargin>> {
     if model.method != Method::Svm {
-        if file.is_some() {
-            anyhow::bail!("--support goes with --method svm, whose points have multipliers");
-        }
         return Ok(Vec::new());
     }
     let mut text = String::from("problem,row,side,alpha,margin,slack,case\n");

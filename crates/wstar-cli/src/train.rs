@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::fit::{Origin, fit_from};
 use wstar::io::{self, Source};
@@ -49,6 +49,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     let started = Instant::now();
     let settings = settings(args)?;
     settings.check()?;
+    if args.support.is_some() && settings.method != Some(Method::Svm) {
+        bail!("--support goes with --method svm, whose points have multipliers");
+    }
     let source = Source::parse(&args.data)?;
     let path = args.out.clone().unwrap_or_else(|| default_path(&source));
     // Better to hear now than after an hour of training that the model has nowhere to go.

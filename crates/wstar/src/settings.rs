@@ -52,14 +52,17 @@ pub enum Method {
     MseClassifier,
     /// The hyperplane that classifies the fewest rows wrongly.
     MinError,
+    /// The largest margin of separable classes.
+    HardMargin,
 }
 
 impl Method {
     /// All methods, in the order in which help lists them.
-    pub const ALL: [Method; 17] = [
+    pub const ALL: [Method; 18] = [
         Method::Logistic,
         Method::Softmax,
         Method::Svm,
+        Method::HardMargin,
         Method::LeastSquares,
         Method::Lad,
         Method::MseClassifier,
@@ -96,6 +99,7 @@ impl Method {
             Method::Lad => "lad",
             Method::MseClassifier => "mse-classifier",
             Method::MinError => "min-error",
+            Method::HardMargin => "hard-margin",
         }
     }
 
@@ -119,6 +123,7 @@ impl Method {
             Method::Lad => "Regression: absolute deviations",
             Method::MseClassifier => "Least squares on -1 and +1",
             Method::MinError => "The fewest errors of all hyperplanes",
+            Method::HardMargin => "The largest margin of separable classes",
         }
     }
 
@@ -157,7 +162,7 @@ impl Method {
 
     /// Whether it decides by estimated densities.
     pub fn is_bayes(self) -> bool {
-        !self.is_online() && !self.is_convex() && self != Method::MinError
+        !self.is_online() && !self.is_convex() && !matches!(self, Method::MinError | Method::HardMargin)
     }
 
     /// The losses it can minimise, its own first.
@@ -445,7 +450,9 @@ impl Settings {
             (self.c.is_some(), "C", convex),
             (self.lambda.is_some(), "lambda", convex),
             (self.solver.is_some(), "solver", convex),
-            (self.tol.is_some(), "tol", convex),
+            (self.tol.is_some(), "tol", |method| {
+                method.is_convex() || method == Method::HardMargin
+            }),
             (self.momentum.is_some(), "momentum", convex),
             (self.batch.is_some(), "batch", convex),
             (self.multiclass.is_some(), "multiclass", classifiers),

@@ -8,6 +8,7 @@ mod compare;
 mod contract;
 mod convex;
 mod learning;
+mod separate;
 mod streaming;
 
 use std::io::Write;

@@ -3,6 +3,7 @@
 mod compensated;
 pub mod duality;
 mod firth;
+mod hard_margin;
 pub(crate) mod least_error;
 pub mod likelihood;
 mod mistakes;
@@ -11,6 +12,7 @@ mod separation;
 mod stationarity;
 
 pub use duality::DualityGap;
+pub use hard_margin::LargestMargin;
 pub use least_error::{ErrorProof, LeastError};
 pub use mistakes::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
 pub use proof::Proof;
@@ -70,6 +72,11 @@ pub enum Certificate {
     },
     /// No hyperplane makes fewer errors.
     MinError(LeastError),
+    /// No hyperplane has a larger margin: one claim for each discriminant.
+    HardMargin {
+        /// The claims.
+        parts: Vec<LargestMargin>,
+    },
     /// Nothing was proved: the data went by only once.
     None,
 }
@@ -88,6 +95,7 @@ impl Certificate {
             Certificate::DualityGap { .. } => "duality-gap",
             Certificate::Stationarity { .. } => "stationarity",
             Certificate::MinError(_) => "min-error",
+            Certificate::HardMargin { .. } => "hard-margin",
             Certificate::None => "none",
         }
     }
@@ -102,6 +110,7 @@ impl Certificate {
             Certificate::DualityGap { parts } => !parts.is_empty() && parts.iter().all(DualityGap::holds),
             Certificate::Stationarity { parts } => !parts.is_empty() && parts.iter().all(Stationarity::holds),
             Certificate::MinError(claim) => claim.holds(),
+            Certificate::HardMargin { parts } => !parts.is_empty() && parts.iter().all(LargestMargin::holds),
             Certificate::None => false,
         }
     }
@@ -125,6 +134,7 @@ impl Certificate {
                 !parts.is_empty() && parts.iter().all(|part| part.dual_point.is_whole())
             }
             Certificate::MinError(_) => classes == 2,
+            Certificate::HardMargin { parts } => parts.len() == discriminants,
             Certificate::MaximumLikelihood { .. } | Certificate::Stationarity { .. } | Certificate::None => {
                 true
             }

@@ -3,6 +3,7 @@
 mod convex;
 mod density;
 mod feed;
+pub(crate) mod hard_margin;
 mod kozinec;
 mod min_error;
 mod online;
@@ -88,6 +89,8 @@ pub fn fit_from(
         .hint("they are for the methods that minimise a loss"));
     } else if method.is_online() {
         online::fit_in_memory(data, settings, watch)?
+    } else if method == Method::HardMargin {
+        hard_margin::fit(data, settings, watch)?
     } else if method == Method::MinError {
         min_error::fit(data, settings, watch)?
     } else {

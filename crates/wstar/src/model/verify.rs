@@ -2,11 +2,12 @@
 
 use crate::bayes::{Estimate, minimax};
 use crate::certify::{
-    AGREEMENT, Certificate, LeastError, MistakeBound, RunConditions, Separation, agree, duality, least_error,
-    likelihood, recompute_mistakes, recompute_separation, stationarity,
+    AGREEMENT, Certificate, LargestMargin, LeastError, MistakeBound, RunConditions, Separation, agree,
+    duality, least_error, likelihood, recompute_mistakes, recompute_separation, stationarity,
 };
 use crate::data::{Classes, Dataset, Portions};
 use crate::error::{Error, Result};
+use crate::fit::hard_margin::all_sides;
 use crate::model::{Model, Predictor};
 use crate::online::{Examples, InMemory, Order, Streamed, label};
 use crate::reduction::{PartBlocks, Reduction, Totals};
@@ -80,6 +81,7 @@ pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
             verify_estimate(data, model, &mut objections)?
         }
         Certificate::MinError(claim) => verify_least_error(data, model, claim, &mut objections)?,
+        Certificate::HardMargin { parts } => verify_hard_margin(data, model, parts, &mut objections)?,
         Certificate::None => {
             objections.push("the model carries no claim: its data went by only once".into());
             Certificate::None
@@ -274,6 +276,30 @@ fn verify_optimum(
         }
         _ => Err(Error::model("the certificate does not fit the model's loss")),
     }
+}
+
+fn verify_hard_margin(
+    data: &Dataset,
+    model: &Model,
+    claims: &[LargestMargin],
+    objections: &mut Vec<String>,
+) -> Result<Certificate> {
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        return Err(Error::model(
+            "a margin is claimed for a model without hyperplanes",
+        ));
+    };
+    let mut parts = Vec::new();
+    let sides = all_sides(&model.classes);
+    for ((claim, plane), sides) in claims.iter().zip(discriminants).zip(sides) {
+        if claim.intercept == model.settings.no_intercept || (!claim.intercept && plane.intercept != 0.0) {
+            objections.push("the claim is about other hyperplanes than the settings allow".into());
+        }
+        let found = claim.recompute(&data.design, &sides.signs(data)?, plane);
+        objections.extend(claim.objections(&found));
+        parts.push(found);
+    }
+    Ok(Certificate::HardMargin { parts })
 }
 
 fn check_claims(claims: usize, reduction: &Reduction, objections: &mut Vec<String>) {

@@ -1,0 +1,273 @@
+//! Separation on the command line: verdicts, proofs, and what they mean for other methods.
+
+use serde_json::Value;
+
+use crate::Place;
+
+/// Exclusive or; two classes that touch in a point; two that a line keeps apart.
+const XOR: &[u8] = b"a,b,y\n0,0,even\n1,1,even\n0,1,odd\n1,0,odd\n";
+const TOUCHING: &[u8] = b"a,y\n0,no\n1,no\n1,yes\n2,yes\n";
+const APART: &[u8] = b"a,b,y\n0,0,no\n1,0,no\n0,1,no\n3,3,yes\n4,3,yes\n";
+
+#[test]
+fn verdicts_and_their_proofs() {
+    let place = Place::new();
+    for (content, verdict) in [
+        (XOR, "inseparable"),
+        (TOUCHING, "quasi-separable"),
+        (APART, "separable"),
+    ] {
+        place.write("d.csv", content);
+        let object = place
+            .run(&["separate", "d.csv", "--json", "--proof", "p.json"])
+            .expect(0)
+            .json();
+        assert_eq!(object["verdict"], verdict);
+        assert_eq!(object.get("weights").is_some(), verdict != "inseparable");
+        assert_eq!(object.get("proof").is_some(), verdict != "separable");
+        let seconds = object["seconds"].as_object().unwrap();
+        assert!(seconds.contains_key("total"));
+        let checked = place
+            .run(&["verify", "p.json", "d.csv", "--json"])
+            .expect(0)
+            .json();
+        assert_eq!(checked["holds"], true);
+        assert_eq!(checked["verdict"], verdict);
+        let text = place.run(&["verify", "p.json", "d.csv"]).expect(0);
+        assert!(text.out.starts_with("holds"), "{}", text.out);
+        let text = place.run(&["separate", "d.csv"]).expect(0);
+        assert!(text.out.contains(verdict), "{}", text.out);
+    }
+}
+
+#[test]
+fn the_combinations_of_exclusive_or_coincide() {
+    let place = Place::new();
+    place.write("xor.csv", XOR);
+    let object = place.run(&["separate", "xor.csv", "--json"]).expect(0).json();
+    assert_eq!(object["proof"]["points"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(
+        object["proof"]["weights"],
+        serde_json::json!(["1/2", "1/2", "1/2", "1/2"])
+    );
+    assert_eq!(object["proof"]["exact"], true);
+    assert_eq!(object["margin"], serde_json::json!({"lower": 0.0, "upper": 0.0}));
+}
+
+#[test]
+fn a_proof_fails_on_other_data_and_when_it_is_changed() {
+    let place = Place::new();
+    place.write("d.csv", APART);
+    place.run(&["separate", "d.csv", "--proof", "p.json"]).expect(0);
+    // One point of the other class among the first.
+    place.write("e.csv", b"a,b,y\n0,0,no\n1,0,no\n0,1,yes\n3,3,yes\n4,3,yes\n");
+    let ran = place.run(&["verify", "p.json", "e.csv"]).expect(1);
+    assert!(ran.out.contains("does not hold"), "{}", ran.out);
+    place.write("f.csv", b"a,b,y\n0,0,no\n3,3,yes\n");
+    let ran = place.run(&["verify", "p.json", "f.csv"]).expect(2);
+    assert!(ran.err.contains("5 rows"), "{}", ran.err);
+    let text = String::from_utf8(std::fs::read(place.path("p.json")).unwrap()).unwrap();
+    place.write(
+        "q.json",
+        text.replace("\"separable\"", "\"inseparable\"").as_bytes(),
+    );
+    let ran = place.run(&["verify", "q.json", "d.csv"]);
+    assert!(ran.code != 0, "{}", ran.out);
+}
+
+#[test]
+fn several_classes_make_a_table() {
+    let place = Place::new();
+    let object = place.run(&["separate", "@iris", "--json"]).expect(0).json();
+    let verdicts = |name: &str| -> Vec<Value> {
+        let list = object[name].as_array().unwrap();
+        list.iter().map(|one| one["verdict"].clone()).collect()
+    };
+    // Fisher's classes: setosa lies apart, the other two overlap.
+    assert_eq!(verdicts("pairs"), ["separable", "separable", "inseparable"]);
+    assert_eq!(
+        verdicts("against_rest"),
+        ["separable", "inseparable", "inseparable"]
+    );
+    let text = place.run(&["separate", "@iris"]).expect(0);
+    assert!(text.out.contains("versicolor | virginica"), "{}", text.out);
+    let pair = place
+        .run(&["separate", "@iris", "--pair", "setosa,virginica", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(pair["verdict"], "separable");
+    let ran = place.run(&["separate", "@iris", "--proof", "p.json"]).expect(2);
+    assert!(ran.err.contains("--pair"), "{}", ran.err);
+    let ran = place
+        .run(&["separate", "@iris", "--pair", "setosa,rose"])
+        .expect(2);
+    assert!(
+        ran.err.contains("rose") && ran.err.contains("virginica"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn nothing_to_separate() {
+    let place = Place::new();
+    place.write("one.csv", b"a,y\n1,p\n2,p\n");
+    let ran = place.run(&["separate", "one.csv"]).expect(2);
+    assert!(ran.err.contains("same class"), "{}", ran.err);
+    place.write("real.csv", b"a,y\n1,1.5\n2,2.5\n3,4.25\n");
+    assert_eq!(
+        place.run(&["separate", "real.csv"]).expect(2).err.lines().count(),
+        1
+    );
+    // One point a class, and none between.
+    place.write("two.csv", b"a,y\n1,p\n2,n\n");
+    let object = place.run(&["separate", "two.csv", "--json"]).expect(0).json();
+    assert_eq!(object["verdict"], "separable");
+    assert_eq!(object["margin"]["lower"], 0.5);
+    // The same point twice, with either label.
+    place.write("same.csv", b"a,y\n1,p\n1,n\n");
+    let object = place.run(&["separate", "same.csv", "--json"]).expect(0).json();
+    assert_eq!(object["verdict"], "inseparable");
+}
+
+#[test]
+fn likelihoods_without_a_maximum() {
+    let place = Place::new();
+    for (content, word) in [(APART, "separated"), (TOUCHING, "quasi-separated")] {
+        place.write("d.csv", content);
+        let ran = place.run(&["train", "d.csv", "--penalty", "none"]).expect(1);
+        for part in [word, "rises without end", "·a", "--firth", "--penalty l2"] {
+            assert!(ran.out.contains(part), "{part} is not in {}", ran.out);
+        }
+        let object = place
+            .run(&["train", "d.csv", "--penalty", "none", "--json"])
+            .expect(1)
+            .json();
+        assert_eq!(object["status"], "Diverging");
+        assert_eq!(object["certificate"]["holds"], false);
+        assert!(object.get("inference").is_none());
+        place.run(&["verify", "d.wstar.json", "d.csv"]).expect(1);
+        place.run(&["train", "d.csv", "--firth"]).expect(0);
+        place.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
+    }
+    // Overlap: an ordinary fit.
+    place.write("d.csv", b"a,y\n0,no\n2,no\n1,yes\n3,yes\n");
+    let object = place
+        .run(&["train", "d.csv", "--penalty", "none", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(object["status"], "Converged");
+    // Of three classes one lies apart; then none does, but the middle one is kept apart from either side by two planes.
+    let ran = place.run(&["train", "@iris", "--penalty", "none"]).expect(1);
+    assert!(ran.out.contains("setosa"), "{}", ran.out);
+    place.write("m.csv", b"a,y\n0,l\n1,l\n2,m\n3,m\n4,r\n5,r\n");
+    place
+        .run(&["train", "m.csv", "--penalty", "none", "--method", "softmax"])
+        .expect(1);
+    place.write("m.csv", b"a,y\n0,l\n3,l\n2,m\n5,m\n4,r\n1,r\n0,m\n5,l\n");
+    place
+        .run(&["train", "m.csv", "--penalty", "none", "--method", "softmax"])
+        .expect(0);
+}
+
+#[test]
+fn the_largest_margin() {
+    let place = Place::new();
+    // The nearest points are (1, 0), (0, 1) and (3, 3): the line x + y = 3.5 has them at 5/√8.
+    place.write("d.csv", APART);
+    let object = place
+        .run(&["train", "d.csv", "--method", "hard-margin", "--json"])
+        .expect(0)
+        .json();
+    let certificate = &object["certificate"];
+    assert_eq!(certificate["kind"], "hard-margin");
+    let margin = 2.5 / 2f64.sqrt();
+    assert!((certificate["lower"].as_f64().unwrap() - margin).abs() < 1e-9);
+    assert!((certificate["upper"].as_f64().unwrap() - margin).abs() < 1e-9);
+    assert!((certificate["width"][0].as_f64().unwrap() - 2.0 * margin).abs() < 1e-9);
+    assert_eq!(object["support_vectors"]["count"], 3);
+    place.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
+    let text = place
+        .run(&["train", "d.csv", "--method", "hard-margin"])
+        .expect(0);
+    assert!(
+        text.out.contains("1/‖w‖") && text.out.contains("2/‖w‖"),
+        "{}",
+        text.out
+    );
+    // The soft margin meets it as C grows.
+    let soft = place
+        .run(&[
+            "train", "d.csv", "--method", "svm", "--C", "1e6", "--tol", "1e-9", "--json",
+        ])
+        .expect(0)
+        .json();
+    let (hard, soft) = (
+        object["objective"].as_f64().unwrap(),
+        soft["objective"].as_f64().unwrap(),
+    );
+    assert!((hard - soft).abs() <= 1e-8 * hard, "{hard} {soft}");
+    // A changed multiplier is found out.
+    place
+        .run(&["train", "d.csv", "--method", "hard-margin"])
+        .expect(0);
+    let text = String::from_utf8(std::fs::read(place.path("d.wstar.json")).unwrap()).unwrap();
+    let mut model: Value = serde_json::from_str(&text).unwrap();
+    let support = model.pointer_mut("/certificate/parts/0/support/0/1").unwrap();
+    *support = serde_json::json!(support.as_f64().unwrap() * 1.01);
+    place.write("e.wstar.json", model.to_string());
+    place.run(&["verify", "e.wstar.json", "d.csv"]).expect(1);
+    for content in [XOR, TOUCHING] {
+        place.write("d.csv", content);
+        let ran = place
+            .run(&["train", "d.csv", "--method", "hard-margin", "-o", "none.json"])
+            .expect(2);
+        assert!(
+            ran.err.contains("coincide") && ran.err.contains("rows"),
+            "{}",
+            ran.err
+        );
+        assert!(!place.files().contains(&"none.json".to_string()));
+    }
+}
+
+#[test]
+fn support_vectors_by_their_cases() {
+    let place = Place::new();
+    // One point of each class on the margin of C = 1, by symmetry; one of each deep inside.
+    place.write("d.csv", b"a,y\n-3,n\n-1,n\n0.5,n\n3,p\n1,p\n-0.5,p\n");
+    let object = place
+        .run(&[
+            "train",
+            "d.csv",
+            "--method",
+            "svm",
+            "--tol",
+            "1e-9",
+            "--support",
+            "s.csv",
+            "--json",
+        ])
+        .expect(0)
+        .json();
+    let margin = &object["support_vectors"]["margin"];
+    let total = ["outside", "on_margin", "inside"].map(|case| margin[case].as_u64().unwrap());
+    assert_eq!(total.iter().sum::<u64>(), 6);
+    assert_eq!(
+        object["support_vectors"]["count"].as_u64().unwrap(),
+        total[1] + total[2]
+    );
+    assert_eq!(margin["wrong"], 2);
+    assert!(margin["slackness"].as_f64().unwrap() < 1e-7);
+    assert!(margin["rebuilt_weights"].as_f64().unwrap() < 1e-6);
+    let lines = String::from_utf8(std::fs::read(place.path("s.csv")).unwrap()).unwrap();
+    assert_eq!(lines.lines().count() as u64, 1 + total[1] + total[2], "{lines}");
+    let text = place.run(&["train", "d.csv", "--method", "svm"]).expect(0);
+    assert!(
+        text.out.contains("on the margin") && text.out.contains("w = Σαyx"),
+        "{}",
+        text.out
+    );
+    let ran = place.run(&["train", "d.csv", "--support", "t.csv"]).expect(2);
+    assert!(ran.err.contains("--method svm"), "{}", ran.err);
+}
