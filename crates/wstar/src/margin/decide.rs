@@ -10,6 +10,7 @@ use super::peel::{Peeled, Threshold, peel};
 use super::ranges::Ranges;
 use super::rational::{self, Decided, separates};
 use super::session::Session;
+use super::wide::{Ascent, Measured};
 use super::working_set::{Found, Search};
 use crate::certify::proof::{Combination, Hulls, Normal};
 use crate::exact::{self, Circuit, Exactly, Plane, Signed};
@@ -18,6 +19,18 @@ use crate::model::Hyperplane;
 
 /// Coordinates beyond which the last resort would take longer than anyone waits.
 const MOST_RATIONAL: usize = 400;
+
+/// Numbers that a search may hold at once.
+const MOST_NUMBERS: usize = 1 << 24;
+/// Rounds of the ascent without a hyperplane after which a circuit is looked for.
+const ROUNDS: usize = 25;
+/// How near the largest margin the ascent is to come, relatively.
+const NEAR: f64 = 1e-6;
+
+/// Whether the rows in hand and the factor of an active set can be held.
+pub(super) fn fits_in_memory(dimension: usize, rows: usize) -> bool {
+    dimension.saturating_mul(rows.min(dimension + 3000)) <= MOST_NUMBERS
+}
 
 /// A verdict with what proves it.
 #[derive(Debug, Clone)]
@@ -84,6 +97,12 @@ impl Decision<'_, '_, '_> {
     /// Decides about these rows, all others being on every hyperplane.
     fn among(&mut self, all: Vec<usize>) -> Answer {
         let peeled = peel(&self.signed, all.clone(), &mut || self.session.stop());
+        let fits = |ranges: &Ranges, rows: usize| {
+            fits_in_memory(ranges.telling(self.signed.intercept).len() + 1, rows)
+        };
+        if !fits(&peeled.ranges, peeled.rows.len()) {
+            return self.wide(&all, &peeled);
+        }
         if peeled.gone == 0 {
             return self.unpeeled(&peeled);
         }
@@ -106,6 +125,9 @@ impl Decision<'_, '_, '_> {
         }
         // What is left can be separated, and with it all.
         let ranges = Ranges::of(&self.signed, &all);
+        if !fits_in_memory(ranges.telling(self.signed.intercept).len() + 1, all.len()) {
+            return self.wide(&all, &peeled);
+        }
         let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &all);
         search.take(&support);
         match search.decide(self.session) {
@@ -144,6 +166,64 @@ impl Decision<'_, '_, '_> {
             }
             Found::Blurred => self.resort(&peeled.rows, peeled, &hand(&search)),
             Found::Nothing | Found::Stopped => Answer::Undecided,
+        }
+    }
+
+    /// The same where the columns are too many: a hyperplane by ascent, or a circuit among the rows whose multipliers
+    /// grow most. Overlap is not decided here, for the span of so many columns is not to be had.
+    fn wide(&mut self, all: &[usize], peeled: &Peeled) -> Answer {
+        let mut ascent = Ascent::new(self.signed, all);
+        let mut best: Option<Measured> = None;
+        for round in 0.. {
+            let measured = ascent.round(self.largest, self.session);
+            let better = best.as_ref().is_none_or(|best| measured.gap() < 0.9 * best.gap());
+            if measured.lower > 0.0 && separates(&self.signed, all, &measured.plane) {
+                if better {
+                    self.multipliers = ascent.multipliers();
+                }
+                let near = !self.largest || measured.gap() <= NEAR || !better && round > ROUNDS;
+                best = Some(measured);
+                if near {
+                    break;
+                }
+            } else if round > ROUNDS && best.is_none() {
+                break;
+            }
+            if self.session.stopped.is_some() {
+                break;
+            }
+        }
+        if let Some(best) = best {
+            return Answer::Separable(best.plane, self.hulls());
+        }
+        if self.session.stopped.is_some() {
+            return Answer::Undecided;
+        }
+        let mut grown = ascent.multipliers();
+        grown.retain(|&(i, _)| peeled.rows.binary_search(&i).is_ok());
+        grown.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut count = 64;
+        loop {
+            let mut rows: Vec<usize> = grown.iter().take(count).map(|&(i, _)| i).collect();
+            rows.sort_unstable();
+            let ranges = Ranges::of(&self.signed, &rows);
+            let dimension = ranges.telling(self.signed.intercept).len() + 1;
+            if ranges.rows.contains(&0) && self.signed.intercept || !fits_in_memory(dimension, rows.len()) {
+                return Answer::Undecided;
+            }
+            let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &rows);
+            if let Found::Circuit(circuit) = search.decide(self.session)
+                && let Some(circuit) = self.exact_circuit(&circuit)
+            {
+                let weak = self.weak_column(peeled, Some(circuit.clone()));
+                return weak
+                    .or_else(|| self.spanning(circuit))
+                    .unwrap_or(Answer::Undecided);
+            }
+            if count >= grown.len() || self.session.stopped.is_some() {
+                return Answer::Undecided;
+            }
+            count *= 4;
         }
     }
 

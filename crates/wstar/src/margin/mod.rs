@@ -11,14 +11,17 @@ mod decide;
 mod face;
 mod factor;
 mod frame;
+mod hard_margin;
 mod peel;
 mod ranges;
 mod rational;
 mod session;
 mod simplex;
+mod wide;
 mod working_set;
 
 pub use classes::separate_classes;
+pub use hard_margin::{HardMargin, MaximumMargin, hard_margin};
 
 use decide::{Answer, Decision};
 use session::Session;
