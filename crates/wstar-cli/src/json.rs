@@ -47,6 +47,9 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
             "total": trained.seconds.total.as_secs_f64(),
         },
     });
+    if let Some(quantile) = model.settings.quantile {
+        object["quantile"] = json!(quantile);
+    }
     if let Some(planes) = hyperplanes(model)
         && (all_weights || planes.len() * model.schema.features <= MOST_WEIGHTS)
     {

@@ -335,11 +335,13 @@ impl Settings {
                 .iter()
                 .all(|(given, _, fits)| !given || fits(method))
         };
-        let others = match target {
-            Target::Real(_) => &[Method::Lad][..],
-            _ => &[Method::Svm, Method::AveragedPerceptron, Method::Perceptron],
-        };
-        let mut candidates = [first].into_iter().chain(others.iter().copied());
+        let others = [
+            Method::Lad,
+            Method::Svm,
+            Method::AveragedPerceptron,
+            Method::Perceptron,
+        ];
+        let mut candidates = [first].into_iter().chain(others);
         candidates.find(|&method| fits(method)).unwrap_or(first)
     }
 

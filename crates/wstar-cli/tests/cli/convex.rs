@@ -204,11 +204,7 @@ fn quantiles_lie_where_they_should() {
         ];
         let ran = place.run(&arguments).expect(0);
         let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-        assert_eq!(
-            told["settings"]["quantile"].as_f64(),
-            quantile.parse().ok(),
-            "{told}"
-        );
+        assert_eq!(told["quantile"].as_f64(), quantile.parse().ok(), "{told}");
         place.run(&["verify", "r.json", "@diabetes"]).expect(0);
     }
 }
