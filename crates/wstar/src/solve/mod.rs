@@ -69,6 +69,8 @@ pub enum SolverName {
     DualCoordinateDescent,
     /// Primal–dual interior point, for losses with kinks.
     InteriorPoint,
+    /// The same in double-double, for the worst of conditions.
+    ExtendedInteriorPoint,
     /// Least squares by the normal equations.
     NormalEquations,
     /// Least squares by a QR factorisation.
@@ -81,7 +83,7 @@ pub enum SolverName {
 
 impl SolverName {
     /// All solvers, in the order in which help lists them.
-    pub const ALL: [SolverName; 14] = [
+    pub const ALL: [SolverName; 15] = [
         SolverName::GradientDescent,
         SolverName::Sgd,
         SolverName::Newton,
@@ -92,6 +94,7 @@ impl SolverName {
         SolverName::CoordinateDescent,
         SolverName::DualCoordinateDescent,
         SolverName::InteriorPoint,
+        SolverName::ExtendedInteriorPoint,
         SolverName::NormalEquations,
         SolverName::Qr,
         SolverName::Svd,
@@ -111,6 +114,7 @@ impl SolverName {
             SolverName::CoordinateDescent => "coordinate-descent",
             SolverName::DualCoordinateDescent => "dual-coordinate-descent",
             SolverName::InteriorPoint => "interior-point",
+            SolverName::ExtendedInteriorPoint => "extended-interior-point",
             SolverName::NormalEquations => "normal-equations",
             SolverName::Qr => "qr",
             SolverName::Svd => "svd",

@@ -70,7 +70,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.loss.is_smooth() {
         return if not_too_many {
             (
-                vec![S::InteriorPoint, S::DualCoordinateDescent],
+                vec![S::InteriorPoint, S::DualCoordinateDescent, S::ExtendedInteriorPoint],
                 "a loss with a kink",
             )
         } else {
@@ -84,7 +84,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
             LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
-            _ => (vec![S::CoordinateDescent, S::OrthantNewton], "ℓ1"),
+            _ => (vec![S::CoordinateDescent, S::OrthantNewton, S::ExtendedInteriorPoint], "ℓ1"),
         };
     }
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
@@ -95,7 +95,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return (names, "few features");
     }
     if few {
-        return (vec![S::Newton, S::NewtonCg, S::Lbfgs], "few features");
+        return (vec![S::Newton, S::NewtonCg, S::ExtendedInteriorPoint, S::Lbfgs], "few features");
     }
     if definition.loss == LossName::Softmax {
         return (vec![S::Lbfgs, S::NewtonCg], "many weights");
@@ -137,6 +137,7 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
         SolverName::CoordinateDescent => Box::new(CoordinateDescent::default()),
         SolverName::OrthantNewton => Box::new(OrthantNewton::default()),
         SolverName::InteriorPoint => Box::new(InteriorPoint::default()),
+        SolverName::ExtendedInteriorPoint => Box::new(InteriorPoint::extended()),
         SolverName::NormalEquations => Box::new(NormalEquations),
         SolverName::Qr => Box::new(Qr),
         SolverName::Svd => Box::new(Svd),
