@@ -84,7 +84,14 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
             LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
-            _ => (vec![S::CoordinateDescent, S::OrthantNewton, S::ExtendedInteriorPoint], "ℓ1"),
+            _ => {
+                let mut names = vec![S::CoordinateDescent];
+                if few {
+                    names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
+                }
+                names.push(S::OrthantNewton);
+                (names, "ℓ1")
+            }
         };
     }
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {

@@ -223,8 +223,8 @@ impl<'a> Bounds<'a> {
         // Slopes times weights: what X̃ᵀ is applied to.
         let mut pulls: Vec<S> = run.entries.iter().map(|e| e.slope() * e.weight).collect();
         let mut bound = rough;
-        if S::EXTENDED {
-        } else if self.problem.penalty.is_none() {
+        let repaired = !S::EXTENDED;
+        if repaired && self.problem.penalty.is_none() {
             let Some(normal) = normal else { return };
             let mut sum = sums.pull.clone();
             let mut left = f64::INFINITY;
@@ -239,7 +239,7 @@ impl<'a> Bounds<'a> {
                 let conjugate = self.sums_of(run, &mut pulls, &mut sum);
                 bound = self.bound(conjugate, &sum, theta);
             }
-        } else if self.problem.intercept == Intercept::Free {
+        } else if repaired && self.problem.intercept == Intercept::Free {
             let entries = &run.entries;
             let mut balanced: Vec<f64> = pulls.iter().map(|pull| pull.value()).collect();
             balance(&mut balanced, |i| {

@@ -9,9 +9,12 @@
 //! > l2·θ + X̃ᵀ(c·s) = 0,  v − u = z − at − bend·s,  pu = qv = 0,
 //!
 //! and each iteration makes a Newton step towards pu = qv = τ. Eliminating everything but θ leaves
-//! (l2 + X̃ᵀ diag(c·g) X̃) dθ = …, g = 1/(u/p + v/q + bend): one Gram matrix and three passes an iteration. The
-//! barrier is weighted by c, so that a row of weight 2 is a row twice. Columns are brought to size 1 by
-//! powers of two, which is exact; the penalty keeps its meaning.
+//! (l2 + X̃ᵀ diag(c·g) X̃) dθ = …, g = 1/(u/p + v/q + bend): one Gram matrix and three passes an iteration.
+//! Columns are brought to size 1 by powers of two, which is exact; the penalty keeps its meaning.
+//!
+//! **One weight for all.** All entries, of rows and of ℓ1, have the same c in the barrier, and what they weigh is put
+//! into the intervals of their slopes. With a barrier weighted by cᵢ and by l1/‖Xⱼ‖, which can differ by twenty orders,
+//! the path to the optimum is so crooked that ten times as many steps are needed.
 //!
 //! **Digits.** Towards the end g spans all magnitudes, and with columns of very different sizes, nearly collinear ones or
 //! fewer rows than columns the condition of that system passes 10¹⁶ long before the gap is small. The method is
@@ -37,6 +40,7 @@ use crate::oracle::{Layout, Rows};
 use crate::problem::{Intercept, Problem};
 use crate::solve::kink::Kink;
 use crate::solve::lanes::{add, pass};
+use crate::solve::least_squares::power_of_two;
 use crate::solve::{Control, Solution, Solver, SolverName, best_intercept};
 use crate::watch::Status;
 
@@ -229,7 +233,15 @@ impl<'a, S: Scalar> Run<'a, S> {
         let layout = problem.layout();
         let scale = column_scales(rows, layout);
         let penalties: Vec<_> = (0..layout.len()).map(|j| problem.penalty_of(j)).collect();
-        let piece_of = |i: usize| Piece::new(problem.loss, rows.targets[i]).unwrap_or(Piece::ABSOLUTE);
+        let weight = barrier_weight(rows);
+        // Of weight 0 where the row has none.
+        let entry_of = |i: usize| {
+            let (own, piece) = (rows.weights.get(i), Piece::new(problem.loss, rows.targets[i]));
+            match piece {
+                Some(piece) if own > 0.0 => (weight, piece.times(own / weight)),
+                _ => (0.0, Piece::ABSOLUTE),
+            }
+        };
         let mut states: Vec<f64> = vec![0.0; rows.len()];
         let mut theta = start.to_vec();
         if theta.iter().any(|w| !w.is_finite()) {
@@ -247,7 +259,7 @@ impl<'a, S: Scalar> Run<'a, S> {
         // τ starts where the multipliers are about as large as the residuals.
         let (mut size, mut total, mut ends) = (0.0, 0.0, 0.0);
         for (i, &z) in states.iter().enumerate() {
-            let (weight, piece) = (rows.weights.get(i), piece_of(i));
+            let (weight, piece) = entry_of(i);
             size += weight * piece.size(z);
             total += weight;
             ends += weight * piece.ends();
@@ -256,14 +268,20 @@ impl<'a, S: Scalar> Run<'a, S> {
         let entries = states
             .iter()
             .enumerate()
-            .map(|(i, &z)| Entry::new(rows.weights.get(i), piece_of(i), z, tau))
+            .map(|(i, &z)| {
+                let (weight, piece) = entry_of(i);
+                Entry::new(weight, piece, z, tau)
+            })
             .collect();
         let at: Vec<f64> = theta.iter().zip(&scale).map(|(w, s)| w / s).collect();
         let kinks: Vec<Entry<S>> = penalties
             .iter()
             .zip(&scale)
             .zip(&at)
-            .map(|((penalty, s), &w)| Entry::new(penalty.l1 * s, Piece::ABSOLUTE, w, tau))
+            .map(|((penalty, s), &w)| match penalty.l1 * s {
+                0.0 => Entry::new(0.0, Piece::ABSOLUTE, w, tau),
+                l1 => Entry::new(weight, Piece::ABSOLUTE.times(l1 / weight), w, tau),
+            })
             .collect();
         ends += kinks
             .iter()
@@ -476,6 +494,17 @@ impl<'a, S: Scalar> Run<'a, S> {
             }
         }
         total
+    }
+}
+
+/// The power of two near the mean weight of a row that has one.
+fn barrier_weight(rows: &Rows<'_>) -> f64 {
+    let positive = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).count();
+    let mean = rows.total_weight() / positive.max(1) as f64;
+    if mean > 0.0 {
+        1.0 / power_of_two(mean)
+    } else {
+        1.0
     }
 }
 

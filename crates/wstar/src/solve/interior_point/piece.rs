@@ -55,6 +55,16 @@ impl Piece {
         bend: 0.0,
     };
 
+    /// The same loss times a positive number.
+    pub(super) fn times(self, factor: f64) -> Self {
+        Piece {
+            lo: self.lo * factor,
+            hi: self.hi * factor,
+            at: self.at,
+            bend: self.bend / factor,
+        }
+    }
+
     /// How many of its slopes' ends there are.
     pub(super) fn ends(self) -> f64 {
         f64::from(u8::from(self.lo.is_finite()) + u8::from(self.hi.is_finite()))
@@ -137,6 +147,7 @@ mod tests {
                 let piece = Piece::new(name, y).unwrap();
                 for z in [-3.0, -1.5, -0.5, 0.0, 0.25, 2.0] {
                     on_loss!(name, loss => {
+                        assert_eq!(piece.times(4.0).value(z), 4.0 * loss.value(y, z));
                         assert_eq!(piece.value(z), loss.value(y, z));
                         assert_eq!(piece.slope(z), loss.slope(y, z));
                         assert_eq!((piece.lo, piece.hi), loss.slopes(y));
