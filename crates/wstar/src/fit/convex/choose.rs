@@ -70,7 +70,11 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.loss.is_smooth() {
         return if not_too_many {
             (
-                vec![S::InteriorPoint, S::DualCoordinateDescent, S::ExtendedInteriorPoint],
+                vec![
+                    S::InteriorPoint,
+                    S::DualCoordinateDescent,
+                    S::ExtendedInteriorPoint,
+                ],
                 "a loss with a kink",
             )
         } else {
@@ -86,7 +90,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
             LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
             _ => {
                 let mut names = vec![S::CoordinateDescent];
-                if few {
+                if few && matches!(definition.loss, LossName::SquaredHinge | LossName::Squared) {
                     names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
                 }
                 names.push(S::OrthantNewton);
@@ -102,7 +106,12 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return (names, "few features");
     }
     if few {
-        return (vec![S::Newton, S::NewtonCg, S::ExtendedInteriorPoint, S::Lbfgs], "few features");
+        let mut names = vec![S::Newton];
+        if definition.loss == LossName::SquaredHinge {
+            names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
+        }
+        names.extend([S::NewtonCg, S::Lbfgs]);
+        return (names, "few features");
     }
     if definition.loss == LossName::Softmax {
         return (vec![S::Lbfgs, S::NewtonCg], "many weights");

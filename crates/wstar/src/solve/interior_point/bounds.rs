@@ -140,7 +140,8 @@ impl<'a> Bounds<'a> {
             let features = run.layout.features;
             let old = theta[features];
             let entries = run.entries.iter().zip(scores);
-            theta[features] = best_intercept(entries.map(|(e, z)| (e.weight, kink(e.piece), factor * z - old)));
+            theta[features] =
+                best_intercept(entries.map(|(e, z)| (e.weight, kink(e.piece), factor * z - old)));
             shift = theta[features] - old;
         }
         let rescored = (S::EXTENDED && place).then(|| self.scores(&theta));

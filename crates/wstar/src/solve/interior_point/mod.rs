@@ -46,6 +46,8 @@ use crate::watch::Status;
 
 /// Iterations without a better gap before it is rounding that is in the way.
 const PATIENCE: u32 = 12;
+/// A start that fits better than this, relatively to none, is too near to the boundary.
+const WARMEST: f64 = 1e-3;
 /// The most products an iteration in double-double may take, each of some nanoseconds.
 const MOST_EXTENDED_WORK: f64 = 2e9;
 
@@ -244,7 +246,8 @@ impl<'a, S: Scalar> Run<'a, S> {
         };
         let mut states: Vec<f64> = vec![0.0; rows.len()];
         let mut theta = start.to_vec();
-        if theta.iter().any(|w| !w.is_finite()) {
+        // What others could not finish is near the boundary of everything, the worst of places to start from.
+        if S::EXTENDED || theta.iter().any(|w| !w.is_finite()) {
             theta.fill(0.0);
         }
         if theta.iter().any(|&w| w != 0.0) {
@@ -252,7 +255,8 @@ impl<'a, S: Scalar> Run<'a, S> {
                 f64::scores(rows.design, range, layout, &theta, states);
             });
         } else if problem.intercept == Intercept::Free && problem.loss == LossName::Absolute {
-            let targets = (0..rows.len()).map(|i| (rows.weights.get(i), Kink::absolute(rows.targets[i]), 0.0));
+            let targets =
+                (0..rows.len()).map(|i| (rows.weights.get(i), Kink::absolute(rows.targets[i]), 0.0));
             theta[layout.features] = best_intercept(targets);
             states.fill(theta[layout.features]);
         }
@@ -260,7 +264,7 @@ impl<'a, S: Scalar> Run<'a, S> {
         let (mut size, mut total, mut ends) = (0.0, 0.0, 0.0);
         for (i, &z) in states.iter().enumerate() {
             let (weight, piece) = entry_of(i);
-            size += weight * piece.size(z);
+            size += weight * piece.size(z).max(WARMEST * piece.size(0.0));
             total += weight;
             ends += weight * piece.ends();
         }
@@ -501,11 +505,7 @@ impl<'a, S: Scalar> Run<'a, S> {
 fn barrier_weight(rows: &Rows<'_>) -> f64 {
     let positive = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).count();
     let mean = rows.total_weight() / positive.max(1) as f64;
-    if mean > 0.0 {
-        1.0 / power_of_two(mean)
-    } else {
-        1.0
-    }
+    if mean > 0.0 { 1.0 / power_of_two(mean) } else { 1.0 }
 }
 
 /// Powers of two near 1/√(mean square of a column's non-zeros).

@@ -130,7 +130,9 @@ mod tests {
         let near = DoubleDouble::from(1.0) + 1e-10;
         let two = DoubleDouble::from(2.0);
         let lower = vec![two, near + 1.0, DoubleDouble::ZERO, near * near + 1.0];
-        let x = Normal::new(lower, 2).unwrap().solve(&[near + 2.0, near * near + 2.0]);
+        let x = Normal::new(lower, 2)
+            .unwrap()
+            .solve(&[near + 2.0, near * near + 2.0]);
         // (K)(1, 1) = (2 + near, …) fails; what solves it is found by substitution of x = (x₀, x₁).
         let left = two * x[0] + (near + 1.0) * x[1] - (near + 2.0);
         assert!(left.value().abs() < 1e-28, "{x:?} {left:?}");

@@ -29,8 +29,8 @@ pub(crate) enum Inner {
 const PATIENCE: u32 = 4;
 /// Steps over which sweeps must take at least [`CRAWL`] of the objective away or better the gap: with nearly collinear
 /// columns they can go on for days, and other solvers do better.
-const CRAWL_STEPS: u32 = 40;
-const CRAWL: f64 = 1e-2;
+const CRAWL_STEPS: u32 = 30;
+const CRAWL: f64 = 0.1;
 /// How much of the problem's gap a model's may keep.
 const TIGHTNESS: f64 = 1e-3;
 /// The same where a product costs a pass.
