@@ -95,8 +95,11 @@ pub(super) fn repair(
             let together = is_together(definition, columns.len());
             let system = System::new(&rows, &columns, layout, together);
             for first in (0..layout.outputs).step_by(system.outputs) {
-                let residual: Vec<Compensated> = (first..first + system.outputs)
-                    .flat_map(|k| columns.iter().map(move |&j| k * layout.width() + j))
+                let outputs = first..first + system.outputs;
+                let at = |k: usize, j: usize| k * layout.width() + j;
+                let mut residual: Vec<Compensated> = outputs
+                    .clone()
+                    .flat_map(|k| columns.iter().map(move |&j| at(k, j)))
                     .map(|at| {
                         let mut left = gathered.pulls[at];
                         let wanted = wanted(penalty_of(definition, at), parameters[at], left.value());
@@ -104,6 +107,17 @@ pub(super) fn repair(
                         left
                     })
                     .collect();
+                if together {
+                    for (place, &j) in columns.iter().enumerate() {
+                        let free = |k: &usize| {
+                            let (penalty, pull) =
+                                (penalty_of(definition, at(*k, j)), gathered.pulls[at(*k, j)]);
+                            let settled = penalty.l2 > 0.0 && parameters[at(*k, j)] != 0.0;
+                            !settled && pull.value().abs() < penalty.l1
+                        };
+                        share_out(&mut residual, place, columns.len(), free);
+                    }
+                }
                 let solved = system.solve(&residual);
                 for (i, change) in solved.chunks_exact(system.outputs).enumerate() {
                     for (k, &change) in (first..).zip(change) {
@@ -137,6 +151,17 @@ pub(super) fn repair(
         }
     }
     cost
+}
+
+/// The pulls of all outputs on one column are 0 in sum, whatever α is: those that are free to move take up what the
+/// others are to lose.
+fn share_out(residual: &mut [Compensated], place: usize, columns: usize, free: impl Fn(&usize) -> bool) {
+    let outputs = residual.len() / columns;
+    let total: f64 = (0..outputs).map(|k| residual[k * columns + place].value()).sum();
+    let takers: Vec<usize> = (0..outputs).filter(free).collect();
+    for &k in &takers {
+        residual[k * columns + place].add(-total / takers.len() as f64);
+    }
 }
 
 /// c·ℓ\*(−α/c).

@@ -87,7 +87,10 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.penalty.is_smooth() {
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
-            LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
+            LossName::Softmax => (
+                vec![S::OrthantNewton, S::CoordinateDescent],
+                "ℓ1, several scores a row",
+            ),
             _ => {
                 let mut names = vec![S::CoordinateDescent];
                 if few && matches!(definition.loss, LossName::SquaredHinge | LossName::Squared) {
