@@ -8,7 +8,7 @@
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// `high + low`, with `high` the nearest `f64` to the sum.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct DoubleDouble {
     /// The nearest `f64`.
     pub high: f64,
@@ -17,6 +17,7 @@ pub struct DoubleDouble {
 }
 
 /// a + b, and its rounding error.
+#[inline]
 pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let part = sum - a;
@@ -24,6 +25,7 @@ pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// a + b, and its rounding error, where |a| ≥ |b| or a is 0.
+#[inline]
 fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     (sum, b - (sum - a))
@@ -33,6 +35,7 @@ fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
 ///
 /// By Dekker's splitting rather than by a fused multiply-add: without the processor's own, which a build for
 /// any machine does not count on, that is a call that takes tens of times as long.
+#[inline]
 pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     let ((a, a_low), (b, b_low)) = (split(a), split(b));
@@ -43,6 +46,7 @@ pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// The upper and the lower half of a number's bits.
+#[inline]
 fn split(a: f64) -> (f64, f64) {
     const HALF: f64 = ((1u64 << 27) + 1) as f64;
     let shifted = HALF * a;
@@ -55,11 +59,13 @@ impl DoubleDouble {
     pub const ZERO: DoubleDouble = DoubleDouble { high: 0.0, low: 0.0 };
 
     /// a·b, exactly.
+    #[inline]
     pub fn product(a: f64, b: f64) -> Self {
         let (high, low) = two_prod(a, b);
         DoubleDouble { high, low }
     }
 
+    #[inline]
     fn normal(high: f64, low: f64) -> Self {
         let (high, low) = fast_two_sum(high, low);
         DoubleDouble { high, low }
@@ -82,6 +88,7 @@ impl DoubleDouble {
     }
 
     /// The same, times a power of two (or any factor, if rounding does not matter).
+    #[inline]
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         DoubleDouble {
@@ -99,6 +106,7 @@ impl From<f64> for DoubleDouble {
 
 impl Neg for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn neg(self) -> Self {
         self.scaled(-1.0)
     }
@@ -106,6 +114,7 @@ impl Neg for DoubleDouble {
 
 impl Add for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         let (high, error) = two_sum(self.high, other.high);
         let (low, rest) = two_sum(self.low, other.low);
@@ -116,6 +125,7 @@ impl Add for DoubleDouble {
 
 impl Add<f64> for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn add(self, other: f64) -> Self {
         let (high, error) = two_sum(self.high, other);
         DoubleDouble::normal(high, error + self.low)
@@ -124,6 +134,7 @@ impl Add<f64> for DoubleDouble {
 
 impl Sub for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self + -other
     }
@@ -131,6 +142,7 @@ impl Sub for DoubleDouble {
 
 impl Mul for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn mul(self, other: Self) -> Self {
         let (high, error) = two_prod(self.high, other.high);
         DoubleDouble::normal(high, error + (self.high * other.low + self.low * other.high))
@@ -139,6 +151,7 @@ impl Mul for DoubleDouble {
 
 impl Mul<f64> for DoubleDouble {
     type Output = Self;
+    #[inline]
     fn mul(self, other: f64) -> Self {
         let (high, error) = two_prod(self.high, other);
         DoubleDouble::normal(high, error + self.low * other)
@@ -157,12 +170,14 @@ impl Div for DoubleDouble {
 }
 
 impl AddAssign for DoubleDouble {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
 impl SubAssign for DoubleDouble {
+    #[inline]
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
     }
@@ -179,6 +194,7 @@ pub struct Compensated {
 
 impl Compensated {
     /// Adds a·b.
+    #[inline]
     pub fn add_product(&mut self, a: DoubleDouble, b: f64) {
         let (product, error) = two_prod(a.high, b);
         let (sum, rounding) = two_sum(self.sum, product);
@@ -197,6 +213,16 @@ impl Compensated {
     pub fn total(self) -> DoubleDouble {
         let (high, low) = two_sum(self.sum, self.errors);
         DoubleDouble { high, low }
+    }
+}
+
+/// Adds a·b to every sum, its rounding errors to the errors: many sums as in [`Compensated`], side by side.
+pub fn add_products(a: DoubleDouble, b: &[f64], sums: &mut [f64], errors: &mut [f64]) {
+    for ((&b, sum), error) in b.iter().zip(sums).zip(errors) {
+        let (product, rest) = two_prod(a.high, b);
+        let (total, rounding) = two_sum(*sum, product);
+        *sum = total;
+        *error += rounding + (rest + a.low * b);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Passes over rows that each have a state: in fixed blocks and lanes, so that what is summed does not
 //! depend on how many threads there are.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 
 use rayon::prelude::*;
 
@@ -49,11 +49,11 @@ pub(crate) fn pass<S: Send, T: Default + Send>(
 }
 
 /// Adds one vector of sums to another, which may still be empty.
-pub(crate) fn add(to: &mut Vec<f64>, from: &[f64]) {
+pub(crate) fn add<T: Copy + AddAssign>(to: &mut Vec<T>, from: &[T]) {
     if to.is_empty() {
         to.extend_from_slice(from);
     } else {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        to.iter_mut().zip(from).for_each(|(to, &from)| *to += from);
     }
 }
 

@@ -75,6 +75,8 @@ pub enum SolverName {
     InteriorPoint,
     /// Interior point and simplex, for absolute deviations and quantiles without a penalty.
     FrischNewton,
+    /// The same in double-double, for the worst of conditions.
+    ExtendedInteriorPoint,
     /// Least squares by the normal equations.
     NormalEquations,
     /// Least squares by a QR factorisation.
@@ -87,7 +89,7 @@ pub enum SolverName {
 
 impl SolverName {
     /// All solvers, in the order in which help lists them.
-    pub const ALL: [SolverName; 15] = [
+    pub const ALL: [SolverName; 16] = [
         SolverName::GradientDescent,
         SolverName::Sgd,
         SolverName::Newton,
@@ -99,6 +101,7 @@ impl SolverName {
         SolverName::DualCoordinateDescent,
         SolverName::InteriorPoint,
         SolverName::FrischNewton,
+        SolverName::ExtendedInteriorPoint,
         SolverName::NormalEquations,
         SolverName::Qr,
         SolverName::Svd,
@@ -119,6 +122,7 @@ impl SolverName {
             SolverName::DualCoordinateDescent => "dual-coordinate-descent",
             SolverName::InteriorPoint => "interior-point",
             SolverName::FrischNewton => "frisch-newton",
+            SolverName::ExtendedInteriorPoint => "extended-interior-point",
             SolverName::NormalEquations => "normal-equations",
             SolverName::Qr => "qr",
             SolverName::Svd => "svd",

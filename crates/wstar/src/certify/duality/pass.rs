@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::certify::compensated::Compensated;
-use crate::certify::duality::repair::{add_product, is_worth_care};
+use crate::certify::duality::repair::{add_product, is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Softmax, VectorLoss, on_loss};
@@ -32,6 +32,14 @@ pub(super) struct Roomy {
     pub(super) room: f64,
 }
 
+impl Roomy {
+    /// The share of class `k` in a row of softmax.
+    pub(super) fn share(&self, k: usize) -> f64 {
+        let own = if k == self.target as usize { 1.0 } else { 0.0 };
+        (own - self.alpha[k] / self.weight).max(0.0)
+    }
+}
+
 /// What a pass gathers.
 #[derive(Debug, Clone)]
 pub(super) struct Gathered {
@@ -44,9 +52,14 @@ pub(super) struct Gathered {
     pub(super) rows: u64,
     pub(super) support: u64,
     pub(super) at_bound: u64,
-    /// The rows with most room, and for each feature the row that moves it best, where constraints need them.
+    /// The rows with most room, and for each feature that is constrained, then each output, the row that moves it
+    /// best, where constraints need them.
     pub(super) roomy: Vec<Arc<Roomy>>,
     best: Vec<Option<(f64, Arc<Roomy>)>>,
+    /// The features among those.
+    features: usize,
+    /// Whether the outputs of softmax are repaired together.
+    together: bool,
     most_roomy: usize,
     /// The room that a row must exceed to be among those with most.
     threshold: f64,
@@ -70,6 +83,10 @@ impl Gathered {
             Care::Every if is_worth_care(definition) => definition.layout.width(),
             _ => constrained(definition).len(),
         };
+        let layout = definition.layout;
+        let features = if constraints > 1 { layout.features } else { 0 };
+        let together = constraints > 0 && is_together(definition, constraints);
+        let outputs = if together { layout.outputs } else { 0 };
         Gathered {
             loss: Compensated::default(),
             conjugate: Compensated::default(),
@@ -78,12 +95,10 @@ impl Gathered {
             support: 0,
             at_bound: 0,
             roomy: Vec::new(),
-            // One row with room does for an intercept; weights need rows that tell them apart.
-            best: if constraints > 1 {
-                vec![None; definition.layout.features]
-            } else {
-                Vec::new()
-            },
+            // One row with room does for an intercept; weights need rows that tell them apart, and so do classes.
+            best: vec![None; features + outputs],
+            features,
+            together,
             most_roomy: if constraints == 0 {
                 0
             } else {
@@ -140,9 +155,16 @@ impl Gathered {
     }
 }
 
-/// The multiplier, for a weight of 1, that lies at this share of the way between its ends.
+/// The multiplier, for a weight of 1, that lies at this share of the way between its ends; t/(1 + t) of the way if it
+/// is t away from the only one.
 pub(super) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
-    -greatest + share * (greatest - least)
+    if least == f64::NEG_INFINITY {
+        share / (1.0 - share) - greatest
+    } else if greatest == f64::INFINITY {
+        -share / (1.0 - share) - least
+    } else {
+        -greatest + share * (greatest - least)
+    }
 }
 
 /// Passes over all rows once.
@@ -278,26 +300,50 @@ impl Span<'_> {
             let class = target as usize;
             gathered.loss.add(weight * Softmax.value_and_gradient(class, alpha));
             gathered.conjugate.add(weight * Softmax.conjugate(class, alpha));
-            let own = |k: usize| f64::from(u8::from(k == class));
-            let least = (0..alpha.len()).map(|k| alpha[k] + own(k)).fold(1.0, f64::min);
+            let share = |k: usize| alpha[k] + f64::from(u8::from(k == class));
+            let shares = (0..alpha.len()).map(share);
+            let room = match gathered.together {
+                // The second largest: what two classes can exchange.
+                true => shares.fold((0.0, 0.0), |(first, second), p| {
+                    (f64::max(first, p), f64::max(second, f64::min(first, p)))
+                }).1,
+                false => shares.fold(1.0, f64::min),
+            };
             alpha.iter_mut().for_each(|slope| *slope *= -weight);
             gathered.support += 1;
-            weight * least
+            weight * room
         })
     }
 
     /// Keeps a row that can move, if it can move further than those that are kept.
     fn consider(&self, i: usize, weight: f64, alpha: &[f64], room: f64, gathered: &mut Gathered) {
         let row = self.rows.design.row(i);
+        let features = gathered.features;
+        let class = self.rows.targets[i] as usize;
+        // How well the row moves each feature, and each output of softmax.
+        let moves = |visit: &mut dyn FnMut(usize, f64)| {
+            if features > 0 {
+                row.for_each(|j, x| {
+                    if x != 0.0 {
+                        visit(j, room * x.abs());
+                    }
+                });
+            }
+            for k in 0..gathered.best.len() - features {
+                let share = f64::from(u8::from(k == class)) - alpha[k] / weight;
+                visit(features + k, weight * share.min(1.0 - share));
+            }
+        };
         let roomiest = room > gathered.threshold;
-        let mut better = false;
+        let mut betters: Vec<(usize, f64)> = Vec::new();
         if !gathered.best.is_empty() {
-            let best = &gathered.best;
-            row.for_each(|j, x| {
-                better |= x != 0.0 && best[j].as_ref().is_none_or(|(best, _)| room * x.abs() > *best);
+            moves(&mut |at, moved| {
+                if moved > 0.0 && gathered.best[at].as_ref().is_none_or(|(best, _)| moved > *best) {
+                    betters.push((at, moved));
+                }
             });
         }
-        if !roomiest && !better {
+        if !roomiest && betters.is_empty() {
             return;
         }
         let mut entries = Vec::with_capacity(row.stored());
@@ -313,13 +359,8 @@ impl Span<'_> {
             entries,
             room,
         });
-        if better {
-            for &(j, x) in &kept.entries {
-                let best = &mut gathered.best[j as usize];
-                if best.as_ref().is_none_or(|(best, _)| room * x.abs() > *best) {
-                    *best = Some((room * x.abs(), Arc::clone(&kept)));
-                }
-            }
+        for (at, moved) in betters {
+            gathered.best[at] = Some((moved, Arc::clone(&kept)));
         }
         if roomiest {
             gathered.keep(kept);

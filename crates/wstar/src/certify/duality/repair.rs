@@ -3,6 +3,12 @@
 //! The constraints of output k are Aᵀα = 0, with the rows of A the features that no penalty sees (the column
 //! of ones for a free intercept). With residual r and rooms ρᵢ on the rows that may move, the change is
 //! Δ = −ϱ²A(Aᵀϱ²A)⁺r, refined until rounding; where a column is out of these rows' reach, its residual stays.
+//!
+//! A row of softmax has shares p of all classes, and one of them is often all but 0, so that no room is left to all
+//! at once. Unless there are too many constraints, ρ² is then the matrix c(diag p − ppᵀ): the row moves as it would
+//! with its scores, which takes no share below 0.
+
+use std::sync::Arc;
 
 use faer::{Mat, Side};
 
@@ -17,6 +23,8 @@ use crate::penalty::Penalty;
 const MOST_CONSTRAINTS: usize = 3000;
 /// And than these if it is only a penalty's constraints that are missed by rounding.
 const MOST_CAREFUL: usize = 1000;
+/// And than these if the outputs of softmax are repaired together.
+const MOST_TOGETHER: usize = 400;
 /// Eigenvalues below this share of the largest are taken for 0.
 const RANK: f64 = 1e-13;
 
@@ -28,7 +36,16 @@ const INSIDE: f64 = 1e-10;
 /// Whether the pulls that a penalty asks for can be repaired.
 pub(super) fn is_worth_care(definition: &Definition) -> bool {
     let layout = definition.layout;
-    !definition.penalty.is_none() && layout.outputs == 1 && layout.width() <= MOST_CAREFUL
+    let fits = match layout.outputs {
+        1 => layout.width() <= MOST_CAREFUL,
+        _ => layout.len() <= MOST_TOGETHER,
+    };
+    !definition.penalty.is_none() && fits
+}
+
+/// Whether the outputs of softmax are repaired together, for so many constraints of each.
+pub(super) fn is_together(definition: &Definition, constraints: usize) -> bool {
+    definition.loss == LossName::Softmax && constraints * definition.layout.outputs <= MOST_TOGETHER
 }
 
 /// Where the pull at a parameter should be: at the optimum it is a subgradient of the penalty.
@@ -59,13 +76,15 @@ pub(super) fn repair(
             if with_bounds {
                 let broken = |j: usize| {
                     let (penalty, pull) = (penalty_of(definition, j), gathered.pulls[j].value());
-                    let off = match penalty.l2 > 0.0 && parameters[j] != 0.0 {
+                    match penalty.l2 > 0.0 && parameters[j] != 0.0 {
                         true => pull != wanted(penalty, parameters[j], pull),
                         false => pull.abs() > penalty.l1,
-                    };
-                    off && !columns.contains(&j)
+                    }
                 };
-                let newly: Vec<usize> = (0..layout.width()).filter(|&j| broken(j)).collect();
+                let newly: Vec<usize> = (0..layout.width())
+                    .filter(|j| !columns.contains(j))
+                    .filter(|j| (0..layout.outputs).any(|k| broken(k * layout.width() + j)))
+                    .collect();
                 columns.extend(&newly);
                 if columns.is_empty() || (newly.is_empty() && round > 0) {
                     break;
@@ -73,29 +92,43 @@ pub(super) fn repair(
             } else if round > 0 {
                 break;
             }
-            let system = System::new(rows.iter().map(AsRef::as_ref).collect(), &columns, layout);
-            for (k, total) in changes.iter_mut().enumerate() {
-                let pulls = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
-                let residual: Vec<Compensated> = columns
-                    .iter()
-                    .map(|&j| {
-                        let mut left = pulls[j];
-                        let at = k * layout.width() + j;
-                        left.add(-wanted(
-                            penalty_of(definition, at),
-                            parameters[at],
-                            pulls[j].value(),
-                        ));
+            let together = is_together(definition, columns.len());
+            let system = System::new(&rows, &columns, layout, together);
+            for first in (0..layout.outputs).step_by(system.outputs) {
+                let outputs = first..first + system.outputs;
+                let at = |k: usize, j: usize| k * layout.width() + j;
+                let mut residual: Vec<Compensated> = outputs
+                    .clone()
+                    .flat_map(|k| columns.iter().map(move |&j| at(k, j)))
+                    .map(|at| {
+                        let mut left = gathered.pulls[at];
+                        let wanted = wanted(penalty_of(definition, at), parameters[at], left.value());
+                        left.add(-wanted);
                         left
                     })
                     .collect();
-                for (i, change) in system.solve(&residual).into_iter().enumerate() {
-                    total[i] += change;
-                    for &(j, x) in &rows[i].entries {
-                        add_product(&mut pulls[j as usize], change, x);
+                if together {
+                    for (place, &j) in columns.iter().enumerate() {
+                        let free = |k: &usize| {
+                            let (penalty, pull) =
+                                (penalty_of(definition, at(*k, j)), gathered.pulls[at(*k, j)]);
+                            let settled = penalty.l2 > 0.0 && parameters[at(*k, j)] != 0.0;
+                            !settled && pull.value().abs() < penalty.l1
+                        };
+                        share_out(&mut residual, place, columns.len(), free);
                     }
-                    if let Some(intercept) = pulls.get_mut(layout.features) {
-                        intercept.add(change);
+                }
+                let solved = system.solve(&residual);
+                for (i, change) in solved.chunks_exact(system.outputs).enumerate() {
+                    for (k, &change) in (first..).zip(change) {
+                        changes[k][i] += change;
+                        let pulls = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
+                        for &(j, x) in &rows[i].entries {
+                            add_product(&mut pulls[j as usize], change, x);
+                        }
+                        if let Some(intercept) = pulls.get_mut(layout.features) {
+                            intercept.add(change);
+                        }
                     }
                 }
             }
@@ -120,6 +153,17 @@ pub(super) fn repair(
     cost
 }
 
+/// The pulls of all outputs on one column are 0 in sum, whatever α is: those that are free to move take up what the
+/// others are to lose.
+fn share_out(residual: &mut [Compensated], place: usize, columns: usize, free: impl Fn(&usize) -> bool) {
+    let outputs = residual.len() / columns;
+    let total: f64 = (0..outputs).map(|k| residual[k * columns + place].value()).sum();
+    let takers: Vec<usize> = (0..outputs).filter(free).collect();
+    for &k in &takers {
+        residual[k * columns + place].add(-total / takers.len() as f64);
+    }
+}
+
 /// c·ℓ\*(−α/c).
 fn conjugate(loss: LossName, row: &Roomy, alpha: &[f64]) -> f64 {
     on_loss!(loss, loss => {
@@ -142,17 +186,20 @@ pub(super) fn add_product(sum: &mut Compensated, a: f64, b: f64) {
 }
 
 /// The rows that may move, as a least-squares system.
-struct System<'a> {
-    rows: Vec<&'a Roomy>,
+struct System {
     /// Row by row, the constrained columns.
     a: Vec<f64>,
     columns: usize,
+    /// Row by row, the square matrix of the ways to move, whose product with its transpose is ρ².
+    ways: Vec<f64>,
+    /// Outputs that are repaired at a time.
+    outputs: usize,
     /// The pseudo-inverse of Aᵀϱ²A.
     inverse: Mat<f64>,
 }
 
-impl<'a> System<'a> {
-    fn new(rows: Vec<&'a Roomy>, chosen: &[usize], layout: Layout) -> Self {
+impl System {
+    fn new(rows: &[Arc<Roomy>], chosen: &[usize], layout: Layout, together: bool) -> Self {
         let columns = chosen.len();
         let mut place = vec![None; layout.width()];
         chosen.iter().enumerate().for_each(|(at, &j)| place[j] = Some(at));
@@ -169,70 +216,115 @@ impl<'a> System<'a> {
                 a[at] = 1.0;
             }
         }
-        let inverse = pseudo_inverse(&rows, &a, columns);
-        System {
-            rows,
+        let (ways, outputs) = match together {
+            true => (rows.iter().flat_map(|row| shifts(row)).collect(), layout.outputs),
+            false => (rows.iter().map(|row| row.room).collect(), 1),
+        };
+        let mut system = System {
             a,
             columns,
-            inverse,
-        }
+            ways,
+            outputs,
+            inverse: Mat::new(),
+        };
+        system.inverse = system.pseudo_inverse();
+        system
     }
 
-    /// The changes that make up for a residual.
+    /// The constrained columns of each row, and its ways to move.
+    fn rows(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
+        let ways = self.ways.chunks_exact(self.outputs * self.outputs);
+        self.a.chunks_exact(self.columns).zip(ways)
+    }
+
+    /// The changes that make up for a residual, given output by output: row by row.
     fn solve(&self, residual: &[Compensated]) -> Vec<f64> {
         /// Each round gains nearly all digits of a double; the rest is rounding of the changes themselves.
         const ROUNDS: usize = 4;
-        let mut changes = vec![0.0; self.rows.len()];
+        let (outputs, columns) = (self.outputs, self.columns);
+        let mut changes = vec![0.0; self.a.len() / columns * outputs];
         for _ in 0..ROUNDS {
             let mut left = residual.to_vec();
-            for (a, &change) in self.a.chunks_exact(self.columns).zip(&changes) {
-                for (left, &a) in left.iter_mut().zip(a) {
-                    add_product(left, change, a);
+            for ((a, _), changes) in self.rows().zip(changes.chunks_exact(outputs)) {
+                for (left, &change) in left.chunks_exact_mut(columns).zip(changes) {
+                    for (left, &a) in left.iter_mut().zip(a) {
+                        add_product(left, change, a);
+                    }
                 }
             }
-            let left = Mat::from_fn(self.columns, 1, |j, _| left[j].value());
+            let left = Mat::from_fn(left.len(), 1, |j, _| left[j].value());
             let multipliers = &self.inverse * left;
-            for ((row, a), change) in self
-                .rows
-                .iter()
-                .zip(self.a.chunks_exact(self.columns))
-                .zip(&mut changes)
-            {
-                let along: f64 = a.iter().enumerate().map(|(j, a)| a * multipliers[(j, 0)]).sum();
-                *change -= row.room * row.room * along;
+            for ((a, ways), changes) in self.rows().zip(changes.chunks_exact_mut(outputs)) {
+                let along: Vec<f64> = (0..outputs)
+                    .map(|k| {
+                        (0..columns)
+                            .map(|j| a[j] * multipliers[(k * columns + j, 0)])
+                            .sum()
+                    })
+                    .collect();
+                for q in 0..outputs {
+                    let way: f64 = (0..outputs).map(|k| ways[k * outputs + q] * along[k]).sum();
+                    for (k, change) in changes.iter_mut().enumerate() {
+                        *change -= ways[k * outputs + q] * way;
+                    }
+                }
             }
         }
         changes
     }
-}
 
-/// (Aᵀϱ²A)⁺, by its eigenvalues after scaling the diagonal to 1.
-fn pseudo_inverse(rows: &[&Roomy], a: &[f64], columns: usize) -> Mat<f64> {
-    let scaled = Mat::from_fn(rows.len(), columns, |i, j| rows[i].room * a[i * columns + j]);
-    let gram = scaled.transpose() * &scaled;
-    let scale: Vec<f64> = (0..columns)
-        .map(|j| {
-            if gram[(j, j)] > 0.0 {
-                gram[(j, j)].sqrt().recip()
+    /// (Aᵀϱ²A)⁺, by its eigenvalues after scaling the diagonal to 1.
+    fn pseudo_inverse(&self) -> Mat<f64> {
+        let (outputs, columns) = (self.outputs, self.columns);
+        let size = outputs * columns;
+        let mut scaled = Mat::zeros(self.a.len() / columns * outputs, size);
+        for (i, (a, ways)) in self.rows().enumerate() {
+            for q in 0..outputs {
+                for k in 0..outputs {
+                    for (j, a) in a.iter().enumerate() {
+                        scaled[(i * outputs + q, k * columns + j)] = ways[k * outputs + q] * a;
+                    }
+                }
+            }
+        }
+        let gram = scaled.transpose() * &scaled;
+        let scale: Vec<f64> = (0..size)
+            .map(|j| {
+                if gram[(j, j)] > 0.0 {
+                    gram[(j, j)].sqrt().recip()
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        let unit = Mat::from_fn(size, size, |i, j| scale[i] * gram[(i, j)] * scale[j]);
+        let Ok(eigen) = unit.self_adjoint_eigen(Side::Lower) else {
+            return Mat::zeros(size, size);
+        };
+        let values: Vec<f64> = (0..size).map(|j| eigen.S()[j]).collect();
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        let half = Mat::from_fn(size, size, |i, j| {
+            let value = values[j];
+            let root = if value > RANK * largest {
+                value.sqrt().recip()
             } else {
                 0.0
-            }
-        })
-        .collect();
-    let unit = Mat::from_fn(columns, columns, |i, j| scale[i] * gram[(i, j)] * scale[j]);
-    let Ok(eigen) = unit.self_adjoint_eigen(Side::Lower) else {
-        return Mat::zeros(columns, columns);
-    };
-    let values: Vec<f64> = (0..columns).map(|j| eigen.S()[j]).collect();
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let half = Mat::from_fn(columns, columns, |i, j| {
-        let value = values[j];
-        let root = if value > RANK * largest {
-            value.sqrt().recip()
-        } else {
-            0.0
-        };
-        scale[i] * eigen.U()[(i, j)] * root
-    });
-    &half * half.transpose()
+            };
+            scale[i] * eigen.U()[(i, j)] * root
+        });
+        &half * half.transpose()
+    }
+}
+
+/// √c·(diag √p − p√pᵀ) of a row of softmax, whose product with its transpose is c(diag p − ppᵀ).
+fn shifts(row: &Roomy) -> Vec<f64> {
+    let shares: Vec<f64> = (0..row.alpha.len()).map(|k| row.share(k)).collect();
+    let mut ways = Vec::with_capacity(shares.len() * shares.len());
+    for (k, p) in shares.iter().enumerate() {
+        for (q, root) in shares.iter().map(|p| p.sqrt()).enumerate() {
+            let own = if k == q { root } else { 0.0 };
+            ways.push(row.weight.sqrt() * (own - p * root));
+        }
+    }
+    ways
 }

@@ -80,7 +80,11 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.loss.is_smooth() {
         return if not_too_many {
             (
-                vec![S::InteriorPoint, S::DualCoordinateDescent],
+                vec![
+                    S::InteriorPoint,
+                    S::DualCoordinateDescent,
+                    S::ExtendedInteriorPoint,
+                ],
                 "a loss with a kink",
             )
         } else {
@@ -93,8 +97,18 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.penalty.is_smooth() {
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
-            LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
-            _ => (vec![S::CoordinateDescent, S::OrthantNewton], "ℓ1"),
+            LossName::Softmax => (
+                vec![S::OrthantNewton, S::CoordinateDescent],
+                "ℓ1, several scores a row",
+            ),
+            _ => {
+                let mut names = vec![S::CoordinateDescent];
+                if few && matches!(definition.loss, LossName::SquaredHinge | LossName::Squared) {
+                    names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
+                }
+                names.push(S::OrthantNewton);
+                (names, "ℓ1")
+            }
         };
     }
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
@@ -105,7 +119,12 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return (names, "few features");
     }
     if few {
-        return (vec![S::Newton, S::NewtonCg, S::Lbfgs], "few features");
+        let mut names = vec![S::Newton];
+        if definition.loss == LossName::SquaredHinge {
+            names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
+        }
+        names.extend([S::NewtonCg, S::Lbfgs]);
+        return (names, "few features");
     }
     if definition.loss == LossName::Softmax {
         return (vec![S::Lbfgs, S::NewtonCg], "many weights");
@@ -151,6 +170,7 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
             seed: settings.seed,
             ..FrischNewton::default()
         }),
+        SolverName::ExtendedInteriorPoint => Box::new(InteriorPoint::extended()),
         SolverName::NormalEquations => Box::new(NormalEquations),
         SolverName::Qr => Box::new(Qr),
         SolverName::Svd => Box::new(Svd),

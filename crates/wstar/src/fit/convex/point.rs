@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::certify::DualityGap;
 use crate::certify::duality::{Definition, DualPoint, StoredDual, certify as certify_gap};
 use crate::error::Result;
-use crate::loss::{Loss, on_loss};
+use crate::loss::{Loss, LossName, on_loss};
 use crate::oracle::{Blocks, Rows};
 
 /// Multipliers that differ from what the side of the kink tells by less than this share of their range are not
@@ -22,7 +22,8 @@ const PRECISIONS: [(f64, bool); 6] = [
 /// A score this near to its kink, relatively, may fall on either side of it in another order of summing.
 const NEAR: f64 = 1e-9;
 
-/// Certifies a point; `dual` are the solver's multipliers, which a loss with a kink needs.
+/// Certifies a point; `dual` are the solver's multipliers, which a loss with a kink needs, and a smooth one if its
+/// slopes are too small to be seen in the scores.
 pub(super) fn certify(
     rows: &Rows<'_>,
     definition: &Definition,
@@ -30,14 +31,25 @@ pub(super) fn certify(
     dual: Option<&[f64]>,
     tol: f64,
 ) -> Result<DualityGap> {
-    let Some(dual) = dual.filter(|_| !definition.loss.is_smooth()) else {
-        return certify_slopes(&mut rows.borrowed(), definition, parameters, tol);
+    let mut best: Option<DualityGap> = None;
+    if dual.is_none() || definition.loss.is_smooth() {
+        let claim = certify_slopes(&mut rows.borrowed(), definition, parameters, tol)?;
+        if claim.holds() {
+            return Ok(claim);
+        }
+        best = Some(claim);
+    }
+    let storable = !matches!(definition.loss, LossName::Squared | LossName::Softmax);
+    let (Some(dual), true) = (dual, storable) else {
+        return match best {
+            Some(best) => Ok(best),
+            None => certify_slopes(&mut rows.borrowed(), definition, parameters, tol),
+        };
     };
     let off = deviations(rows, definition, parameters, dual);
     // A vertex has so few that all of them are stored with every digit.
     let few = off.len() <= 4 * definition.layout.len();
     let from = if few { PRECISIONS.len() - 1 } else { 0 };
-    let mut best: Option<DualityGap> = None;
     for (threshold, coarse) in PRECISIONS.into_iter().skip(from) {
         let pairs: Vec<(u64, f64)> = off
             .iter()
@@ -75,7 +87,13 @@ fn share(rows: &Rows<'_>, definition: &Definition, i: usize, alpha: f64) -> f64 
     let (least, greatest) =
         on_loss!(definition.loss, loss => loss.slopes(rows.targets[i]), softmax => (0.0, 1.0));
     let slope = -alpha / rows.weights.get(i);
-    ((greatest - slope) / (greatest - least)).clamp(0.0, 1.0)
+    let share = match (least.is_finite(), greatest.is_finite()) {
+        (true, true) => (greatest - slope) / (greatest - least),
+        // t/(1 + t) for the distance t from the only end.
+        (false, _) => (greatest - slope) / (1.0 + (greatest - slope)),
+        (true, false) => (slope - least) / (1.0 + (slope - least)),
+    };
+    share.clamp(0.0, 1.0)
 }
 
 /// Rows whose multiplier is not what the side of the kink tells, with how far off it is as a share of the weight.
@@ -96,7 +114,8 @@ fn deviations(
             let (z, y) = (rows.design.row(i).dot(w) + b, rows.targets[i]);
             let (told, near) = on_loss!(definition.loss, loss => {
                 let near = NEAR * (1.0 + z.abs());
-                (-weight * loss.slope(y, z), loss.slope(y, z - near) != loss.slope(y, z + near))
+                let turns = !definition.loss.is_smooth() && loss.slope(y, z - near) != loss.slope(y, z + near);
+                (-weight * loss.slope(y, z), turns)
             }, softmax => (dual[i], false));
             let off = (dual[i] - told).abs() / weight;
             // Whatever the threshold, what rounding could turn must be stored.

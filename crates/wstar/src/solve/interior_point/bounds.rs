@@ -4,16 +4,18 @@
 //! parameter its share of X̃ᵀ(c·s) must be 0: for a free intercept beside penalised weights, slopes move
 //! in proportion to their room; if no weight is penalised, by a projection in the metric of the curvature.
 //! What rounding leaves is counted at the size of the parameters. A bare ℓ1 penalty scales all slopes.
+//! Points are always in `f64`, for that is what they are kept in.
 
 use rayon::prelude::*;
 
-use super::entry::Entry;
 use super::normal::Normal;
+use super::piece::Piece;
+use super::scalar::Scalar;
 use super::{Run, Totals};
 use crate::oracle::Rows;
-use crate::oracle::products::{add_pulls, scores};
 use crate::problem::{Intercept, Problem};
 use crate::solve::intercept::{balance, best_intercept};
+use crate::solve::kink::Kink;
 use crate::solve::lanes::{add, pass};
 
 /// The gap is bounded in earnest when its estimate is this many times the tolerance.
@@ -55,12 +57,12 @@ impl<'a> Bounds<'a> {
     }
 
     /// The best point, or the current one.
-    pub(super) fn point(&self, run: &Run<'_>) -> Vec<f64> {
+    pub(super) fn point<S: Scalar>(&self, run: &Run<'_, S>) -> Vec<f64> {
         self.point.clone().unwrap_or_else(|| run.parameters())
     }
 
     /// The objective of [`point`](Bounds::point).
-    pub(super) fn objective(&self, sums: &Totals, run: &Run<'_>) -> f64 {
+    pub(super) fn objective<S: Scalar>(&self, sums: &Totals<S>, run: &Run<'_, S>) -> f64 {
         match self.point {
             Some(_) => self.primal,
             None => sums.loss + self.problem.penalty_value(&run.parameters()),
@@ -68,35 +70,40 @@ impl<'a> Bounds<'a> {
     }
 
     /// Takes in the current iterate; gives the gap, or an estimate while it is far from the tolerance.
-    pub(super) fn update(
+    pub(super) fn update<S: Scalar>(
         &mut self,
-        run: &mut Run<'_>,
-        sums: &Totals,
-        normal: Option<&Normal>,
+        run: &mut Run<'_, S>,
+        sums: &Totals<S>,
+        normal: Option<&Normal<S>>,
         tol: f64,
     ) -> f64 {
         let theta = run.parameters();
         let objective = sums.loss + self.problem.penalty_value(&theta);
-        let dual = self.bound(sums.conjugate, &sums.pull, &theta);
+        let dual = self.bound(sums.conjugate.value(), &sums.pull, &theta);
         let rough = objective - dual.value;
         if Problem::relative(rough, objective) > NEAR * tol {
             return rough.min(self.primal - self.dual);
         }
-        self.offer_point(objective, theta.clone());
+        // Scores move with every step; those of a rounded point are its own.
+        let scores = match S::EXTENDED {
+            true => self.scores(&theta),
+            false => run.entries.iter().map(|entry| entry.z.value()).collect(),
+        };
+        self.offer(run, &scores, &theta, 1.0, false);
         if self.problem.intercept == Intercept::Free {
-            self.offer_intercept(run, &theta, 1.0);
+            self.offer(run, &scores, &theta, 1.0, true);
         }
         self.offer_dual(run, sums, normal, &theta, dual);
         let gap = self.primal - self.dual;
         if Problem::relative(gap, self.primal) > tol {
-            let factor = self.best_factor(run, &theta);
-            self.offer_intercept(run, &theta, factor);
+            let factor = self.best_factor(run, &scores, &theta);
+            self.offer(run, &scores, &theta, factor, true);
         }
         self.primal - self.dual
     }
 
     /// The point and the multipliers to end with.
-    pub(super) fn finish(mut self, run: &mut Run<'_>) -> (Vec<f64>, Vec<f64>) {
+    pub(super) fn finish<S: Scalar>(mut self, run: &mut Run<'_, S>) -> (Vec<f64>, Vec<f64>) {
         if self.point.is_none() {
             let sums = run.advance(0.0);
             let normal = run.normal(&sums);
@@ -107,29 +114,51 @@ impl<'a> Bounds<'a> {
         (point, multipliers)
     }
 
-    fn offer_point(&mut self, objective: f64, theta: Vec<f64>) {
+    /// Scores of the rows at a point.
+    fn scores(&self, theta: &[f64]) -> Vec<f64> {
+        let (design, layout) = (self.rows.design, self.problem.layout());
+        let mut scores = vec![0.0; self.rows.len()];
+        pass(design, &mut scores, 1, |range, scores, _: &mut ()| {
+            f64::scores(design, range, layout, theta, scores);
+        });
+        scores
+    }
+
+    /// Offers the point times a factor, with the best intercept if that is free and asked for.
+    fn offer<S: Scalar>(
+        &mut self,
+        run: &Run<'_, S>,
+        scores: &[f64],
+        theta: &[f64],
+        factor: f64,
+        place: bool,
+    ) {
+        let mut theta: Vec<f64> = theta.iter().map(|w| factor * w).collect();
+        let mut shift = 0.0;
+        // For a loss without kinks that is done elsewhere.
+        if place && self.problem.intercept == Intercept::Free && !self.problem.loss.is_smooth() {
+            let features = run.layout.features;
+            let old = theta[features];
+            let entries = run.entries.iter().zip(scores);
+            theta[features] =
+                best_intercept(entries.map(|(e, z)| (e.weight, kink(e.piece), factor * z - old)));
+            shift = theta[features] - old;
+        }
+        let rescored = (S::EXTENDED && place).then(|| self.scores(&theta));
+        let loss = sum(run, |i, piece| {
+            piece.value(match &rescored {
+                Some(scores) => scores[i],
+                None => factor * scores[i] + shift,
+            })
+        });
+        let objective = loss + self.problem.penalty_value(&theta);
         if objective < self.primal {
             (self.primal, self.point) = (objective, Some(theta));
         }
     }
 
-    /// Offers the point times a factor, with the best intercept if that is free.
-    fn offer_intercept(&mut self, run: &Run<'_>, theta: &[f64], factor: f64) {
-        let mut theta: Vec<f64> = theta.iter().map(|w| factor * w).collect();
-        let mut shift = 0.0;
-        if self.problem.intercept == Intercept::Free {
-            let features = run.layout.features;
-            let old = theta[features];
-            let without = run.entries.iter().map(|e| (e.weight, e.kink, factor * e.z - old));
-            theta[features] = best_intercept(without);
-            shift = theta[features] - old;
-        }
-        let loss = sum(&run.entries, |entry| entry.kink.value(factor * entry.z + shift));
-        self.offer_point(loss + self.problem.penalty_value(&theta), theta);
-    }
-
     /// argmin over t of P(tθ): at a large C nothing else makes up for margins that fall short by 1e-9.
-    fn best_factor(&self, run: &Run<'_>, theta: &[f64]) -> f64 {
+    fn best_factor<S: Scalar>(&self, run: &Run<'_, S>, scores: &[f64], theta: &[f64]) -> f64 {
         let (mut linear, mut square) = (0.0, 0.0);
         for (j, w) in theta.iter().enumerate() {
             let penalty = self.problem.penalty_of(j);
@@ -137,10 +166,7 @@ impl<'a> Bounds<'a> {
             square += penalty.l2 * w * w;
         }
         let slope = |t: f64| {
-            let loss = sum(&run.entries, |entry| {
-                let (kink, z) = (entry.kink, entry.z);
-                z * if t * z < kink.at { kink.lo } else { kink.hi }
-            });
+            let loss = sum(run, |i, piece| scores[i] * piece.slope(t * scores[i]));
             loss + linear + t * square
         };
         let outward = if slope(1.0) < 0.0 { 1.0 } else { -1.0 };
@@ -165,17 +191,17 @@ impl<'a> Bounds<'a> {
     }
 
     /// D of slopes with these sums.
-    fn bound(&self, conjugate: f64, pull: &[f64], theta: &[f64]) -> Bound {
+    fn bound<S: Scalar>(&self, conjugate: f64, pull: &[S], theta: &[f64]) -> Bound {
         let mut shrink = 1.0f64;
         for (j, pull) in pull.iter().enumerate() {
-            let penalty = self.problem.penalty_of(j);
+            let (penalty, pull) = (self.problem.penalty_of(j), pull.value());
             if penalty.l2 == 0.0 && penalty.l1 > 0.0 && pull.abs() > penalty.l1 {
                 shrink = shrink.min(penalty.l1 / pull.abs() * (1.0 - f64::EPSILON));
             }
         }
         let mut value = -shrink * conjugate;
         for (j, pull) in pull.iter().enumerate() {
-            let penalty = self.problem.penalty_of(j);
+            let (penalty, pull) = (self.problem.penalty_of(j), pull.value());
             if penalty.is_none() {
                 value -= shrink * (pull * theta[j]).abs();
             } else if penalty.l2 > 0.0 {
@@ -185,25 +211,27 @@ impl<'a> Bounds<'a> {
         Bound { value, shrink }
     }
 
-    /// Offers the current slopes, made feasible.
-    fn offer_dual(
+    /// Offers the current slopes, made feasible. In double-double they are so but for a residual that counts for
+    /// nothing, and what rounding them does is repaired where the claim is made.
+    fn offer_dual<S: Scalar>(
         &mut self,
-        run: &mut Run<'_>,
-        sums: &Totals,
-        normal: Option<&Normal>,
+        run: &mut Run<'_, S>,
+        sums: &Totals<S>,
+        normal: Option<&Normal<S>>,
         theta: &[f64],
         rough: Bound,
     ) {
         // Slopes times weights: what X̃ᵀ is applied to.
-        let mut pulls: Vec<f64> = run.entries.iter().map(|e| e.weight * e.slope()).collect();
+        let mut pulls: Vec<S> = run.entries.iter().map(|e| e.slope() * e.weight).collect();
         let mut bound = rough;
-        if self.problem.penalty.is_none() {
+        let repaired = !S::EXTENDED;
+        if repaired && self.problem.penalty.is_none() {
             let Some(normal) = normal else { return };
             let mut sum = sums.pull.clone();
             let mut left = f64::INFINITY;
             for _ in 0..MOST_PROJECTIONS {
-                let scaled: Vec<f64> = sum.iter().zip(&run.scale).map(|(p, s)| p * s).collect();
-                let size = scaled.iter().fold(0.0f64, |most, s| most.max(s.abs()));
+                let scaled: Vec<S> = sum.iter().zip(&run.scale).map(|(&p, &s)| p * s).collect();
+                let size = scaled.iter().fold(0.0f64, |most, s| most.max(s.value().abs()));
                 if size >= 0.5 * left {
                     break;
                 }
@@ -212,74 +240,95 @@ impl<'a> Bounds<'a> {
                 let conjugate = self.sums_of(run, &mut pulls, &mut sum);
                 bound = self.bound(conjugate, &sum, theta);
             }
-        } else if self.problem.intercept == Intercept::Free {
+        } else if repaired && self.problem.intercept == Intercept::Free {
             let entries = &run.entries;
-            balance(&mut pulls, |i| {
-                let (c, kink) = (entries[i].weight, entries[i].kink);
-                (c * kink.lo, c * kink.hi)
+            let mut balanced: Vec<f64> = pulls.iter().map(|pull| pull.value()).collect();
+            balance(&mut balanced, |i| {
+                let (c, piece) = (entries[i].weight, entries[i].piece);
+                (c * piece.lo, c * piece.hi)
             });
+            pulls = balanced.into_iter().map(S::from).collect();
             let mut sum = Vec::new();
             let conjugate = self.sums_of(run, &mut pulls, &mut sum);
             bound = self.bound(conjugate, &sum, theta);
         }
         if bound.value > self.dual {
             self.dual = bound.value;
-            pulls.iter_mut().for_each(|pull| *pull *= -bound.shrink);
-            self.multipliers = Some(pulls);
+            let multipliers = pulls.iter().map(|pull| pull.value() * -bound.shrink);
+            self.multipliers = Some(multipliers.collect());
         }
     }
 
-    /// X̃ᵀ(c·s), and Σ c·s·at.
-    fn sums_of(&self, run: &Run<'_>, pulls: &mut [f64], total: &mut Vec<f64>) -> f64 {
+    /// X̃ᵀ(c·s), and Σ c·ℓ\*(s).
+    fn sums_of<S: Scalar>(&self, run: &Run<'_, S>, pulls: &mut [S], total: &mut Vec<S>) -> f64 {
         let (design, layout, entries) = (self.rows.design, run.layout, &run.entries);
-        type Sums = (Vec<f64>, f64);
+        type Sums<S> = (Vec<S>, S);
         let lanes = pass(
             design,
             pulls,
             layout.len(),
-            |range, pulls, (sum, conjugate): &mut Sums| {
-                sum.resize(layout.len(), 0.0);
-                for (pull, entry) in pulls.iter().zip(&entries[range.clone()]) {
-                    *conjugate += pull * entry.kink.at;
+            |range, pulls, (sum, conjugate): &mut Sums<S>| {
+                sum.resize(layout.len(), S::default());
+                for (&pull, entry) in pulls.iter().zip(&entries[range.clone()]) {
+                    let piece = entry.piece;
+                    *conjugate += pull * piece.at;
+                    if piece.bend > 0.0 && entry.weight > 0.0 {
+                        *conjugate += pull * pull * (0.5 * piece.bend / entry.weight);
+                    }
                 }
-                add_pulls(design, range, layout, pulls, sum);
+                S::add_pulls(design, range, layout, pulls, sum);
             },
         );
         total.clear();
-        let mut value = 0.0;
+        let mut value = S::default();
         for (sum, conjugate) in &lanes {
             add(total, sum);
-            value += conjugate;
+            value += *conjugate;
         }
-        value
+        value.value()
     }
 }
 
 /// Takes c·g·X̃·along from the slopes times weights, kept inside their intervals.
-fn project(run: &Run<'_>, along: &[f64], pulls: &mut [f64]) {
+fn project<S: Scalar>(run: &Run<'_, S>, along: &[S], pulls: &mut [S]) {
     let (design, layout, entries) = (run.rows.design, run.layout, &run.entries);
     pass(design, pulls, 1, |range, pulls, _: &mut ()| {
-        let mut each = vec![0.0; pulls.len()];
-        scores(design, range.clone(), layout, along, &mut each);
-        for ((pull, entry), z) in pulls.iter_mut().zip(&entries[range]).zip(&each) {
-            let (c, kink) = (entry.weight, entry.kink);
+        let mut each = vec![S::default(); pulls.len()];
+        S::scores(design, range.clone(), layout, along, &mut each);
+        for ((pull, entry), &z) in pulls.iter_mut().zip(&entries[range]).zip(&each) {
+            let (c, piece) = (entry.weight, entry.piece);
             if c > 0.0 {
-                let moved = *pull - c * entry.curvature() * z;
-                *pull = moved.clamp(c * kink.lo, c * kink.hi);
+                let moved = (*pull - entry.curvature() * c * z).value();
+                *pull = S::from(moved.clamp(c * piece.lo, c * piece.hi));
             }
         }
     });
 }
 
-/// Σ c·f over entries, in fixed chunks.
-fn sum(entries: &[Entry], f: impl Fn(&Entry) -> f64 + Sync) -> f64 {
-    let chunks: Vec<f64> = entries
+/// A loss without a bend.
+fn kink(piece: Piece) -> Kink {
+    Kink {
+        lo: piece.lo,
+        hi: piece.hi,
+        at: piece.at,
+    }
+}
+
+/// Σ c·f over the rows, in fixed chunks.
+fn sum<S: Scalar>(run: &Run<'_, S>, f: impl Fn(usize, Piece) -> f64 + Sync) -> f64 {
+    let chunks: Vec<f64> = run
+        .entries
         .par_chunks(CHUNK)
-        .map(|chunk| {
-            chunk
-                .iter()
-                .map(|e| if e.weight > 0.0 { e.weight * f(e) } else { 0.0 })
-                .sum()
+        .enumerate()
+        .map(|(chunk, entries)| {
+            let terms = entries.iter().zip(chunk * CHUNK..).map(|(e, i)| {
+                if e.weight > 0.0 {
+                    e.weight * f(i, e.piece)
+                } else {
+                    0.0
+                }
+            });
+            terms.sum()
         })
         .collect();
     chunks.iter().sum()

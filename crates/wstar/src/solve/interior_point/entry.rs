@@ -1,24 +1,26 @@
-//! One row of the interior point method, or one weight under ℓ1: a loss with a kink, a slope strictly
-//! inside its interval, and the multipliers of both ends.
+//! One row of the interior point method, or one weight under ℓ1: its loss, a slope strictly inside its interval,
+//! and the multipliers of both ends.
 
-use crate::solve::kink::Kink;
+use super::piece::Piece;
+use super::scalar::Scalar;
 
-/// c·max(lo·(z − at), hi·(z − at)) with its slope s and multipliers: p = s − lo, q = hi − s, and at the
-/// optimum v − u = z − at, pu = 0, qv = 0.
+/// c·ℓ(z) with its slope s and multipliers: p = s − lo, q = hi − s, and at the optimum
+/// v − u = z − at − bend·s, pu = 0, qv = 0. An end that there is not has the multiplier 0 and is 1 away; without any,
+/// p is s itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct Entry<S> {
     /// Its weight; an entry of weight 0 takes no part.
     pub(super) weight: f64,
-    pub(super) kink: Kink,
-    pub(super) z: f64,
-    p: f64,
-    q: f64,
-    u: f64,
-    v: f64,
-    dz: f64,
-    ds: f64,
-    du: f64,
-    dv: f64,
+    pub(super) piece: Piece,
+    pub(super) z: S,
+    p: S,
+    q: S,
+    u: S,
+    v: S,
+    dz: S,
+    ds: S,
+    du: S,
+    dv: S,
 }
 
 /// Sums over entries along a direction, and how far it may be followed.
@@ -54,67 +56,118 @@ impl Reach {
     }
 }
 
-impl Entry {
+impl<S: Scalar> Entry<S> {
     /// At the point with pu = qv = τ that belongs to the score z.
-    pub(super) fn new(weight: f64, kink: Kink, z: f64, tau: f64) -> Self {
-        let width = kink.width();
-        let rho = (z - kink.at) * width / tau;
-        let off = 0.5 * rho / (2.0 + (4.0 + rho * rho).sqrt());
-        let least = 1e-12;
-        let (p, q) = (width * (0.5 + off).max(least), width * (0.5 - off).max(least));
+    pub(super) fn new(weight: f64, piece: Piece, z: f64, tau: f64) -> Self {
+        let (p, q) = piece.start(z, tau);
+        let zero = S::from(0.0);
+        let multiplier = |end: f64, distance: f64| {
+            if end.is_finite() {
+                S::from(tau) / S::from(distance)
+            } else {
+                zero
+            }
+        };
         Entry {
             weight,
-            kink,
-            z,
-            p,
-            q,
-            u: tau / p,
-            v: tau / q,
-            dz: 0.0,
-            ds: 0.0,
-            du: 0.0,
-            dv: 0.0,
+            piece,
+            z: S::from(z),
+            u: multiplier(piece.lo, p),
+            v: multiplier(piece.hi, q),
+            p: S::from(p),
+            q: S::from(q),
+            dz: zero,
+            ds: zero,
+            du: zero,
+            dv: zero,
         }
     }
 
-    /// z − at.
-    pub(super) fn residual(&self) -> f64 {
-        self.z - self.kink.at
+    /// Whether s has an upper end.
+    fn below(&self) -> bool {
+        self.piece.hi.is_finite()
+    }
+
+    /// Whether s has a lower end.
+    fn above(&self) -> bool {
+        self.piece.lo.is_finite()
+    }
+
+    /// z − at − bend·s.
+    pub(super) fn residual(&self) -> S {
+        let residual = self.z - S::from(self.piece.at);
+        if self.piece.bend > 0.0 {
+            residual - self.slope() * self.piece.bend
+        } else {
+            residual
+        }
     }
 
     /// The loss, without its weight.
     pub(super) fn loss(&self) -> f64 {
-        self.kink.value(self.z)
+        self.piece.value(self.z.value())
+    }
+
+    /// The conjugate of the loss at the slope.
+    pub(super) fn conjugate(&self) -> S {
+        let slope = self.slope();
+        let linear = slope * self.piece.at;
+        if self.piece.bend > 0.0 {
+            linear + slope * slope * (0.5 * self.piece.bend)
+        } else {
+            linear
+        }
     }
 
     /// The slope, inside its interval whatever the rounding.
-    pub(super) fn slope(&self) -> f64 {
-        let slope = if self.p < self.q {
-            self.kink.lo + self.p
-        } else {
-            self.kink.hi - self.q
-        };
-        slope.clamp(self.kink.lo, self.kink.hi)
+    pub(super) fn slope(&self) -> S {
+        let (lo, hi) = (S::from(self.piece.lo), S::from(self.piece.hi));
+        match (self.above(), self.below()) {
+            (true, true) => {
+                let slope = if self.p < self.q { lo + self.p } else { hi - self.q };
+                if slope < lo {
+                    lo
+                } else if slope > hi {
+                    hi
+                } else {
+                    slope
+                }
+            }
+            (false, true) => hi - self.q,
+            (true, false) => lo + self.p,
+            (false, false) => self.p,
+        }
     }
 
     /// How the slope answers to the score: ds/dz.
-    pub(super) fn curvature(&self) -> f64 {
+    pub(super) fn curvature(&self) -> S {
         let (p, q) = (self.p, self.q);
-        p * q / (self.u * q + self.v * p)
+        if self.piece.bend > 0.0 {
+            S::from(1.0) / (self.u / p + self.v / q + S::from(self.piece.bend))
+        } else {
+            p * q / (self.u * q + self.v * p)
+        }
     }
 
     /// What one unit of τ adds to the change of the slope, before the curvature.
-    pub(super) fn centring(&self) -> f64 {
-        1.0 / self.p - 1.0 / self.q
+    pub(super) fn centring(&self) -> S {
+        let over = |there: bool, distance: S| {
+            if there {
+                S::from(1.0) / distance
+            } else {
+                S::from(0.0)
+            }
+        };
+        over(self.above(), self.p) - over(self.below(), self.q)
     }
 
     /// Σ of complementarities.
     pub(super) fn complementarity(&self) -> f64 {
-        self.p * self.u + self.q * self.v
+        (self.p * self.u + self.q * self.v).value()
     }
 
     /// Takes the predictor's direction, for a change `dz` of the score and τ = 0.
-    pub(super) fn predict(&mut self, dz: f64) {
+    pub(super) fn predict(&mut self, dz: S) {
         self.dz = dz;
         self.ds = self.curvature() * (dz + self.residual());
         self.du = -self.u - self.u * self.ds / self.p;
@@ -122,17 +175,22 @@ impl Entry {
     }
 
     /// The predictor's second-order term, before the curvature.
-    pub(super) fn second_order(&self) -> f64 {
+    pub(super) fn second_order(&self) -> S {
         -self.ds * (self.dv / self.q + self.du / self.p)
     }
 
     /// Replaces the predictor's direction by the corrector's.
-    pub(super) fn correct(&mut self, dz: f64, tau: f64) {
+    pub(super) fn correct(&mut self, dz: S, tau: f64) {
         let (low, high) = (self.ds * self.du, self.ds * self.dv);
-        let pull = dz + self.residual() + tau * self.centring() + self.second_order();
+        let pull = dz + self.residual() + self.centring() * tau + self.second_order();
         let ds = self.curvature() * pull;
-        self.du = (tau - self.p * self.u - low - self.u * ds) / self.p;
-        self.dv = (tau - self.q * self.v + high + self.v * ds) / self.q;
+        let tau = S::from(tau);
+        if self.above() {
+            self.du = (tau - self.p * self.u - low - self.u * ds) / self.p;
+        }
+        if self.below() {
+            self.dv = (tau - self.q * self.v + high + self.v * ds) / self.q;
+        }
         self.ds = ds;
         self.dz = dz;
     }
@@ -140,18 +198,23 @@ impl Entry {
     /// Adds what the direction does to the sums.
     pub(super) fn reach(&self, reach: &mut Reach) {
         let c = self.weight;
+        let (p, q, u, v) = (self.p.value(), self.q.value(), self.u.value(), self.v.value());
+        let (ds, du, dv) = (self.ds.value(), self.du.value(), self.dv.value());
         reach.along[0] += c * self.complementarity();
-        reach.along[1] += c * (self.p * self.du + self.u * self.ds + self.q * self.dv - self.v * self.ds);
-        reach.along[2] += c * self.ds * (self.du - self.dv);
-        for (value, change) in [
-            (self.p, self.ds),
-            (self.q, -self.ds),
-            (self.u, self.du),
-            (self.v, self.dv),
-        ] {
+        reach.along[1] += c * (p * du + u * ds + q * dv - v * ds);
+        reach.along[2] += c * ds * (du - dv);
+        let mut keep = |value: f64, change: f64| {
             if change < 0.0 {
                 reach.step = reach.step.min(-value / change);
             }
+        };
+        if self.above() {
+            keep(p, ds);
+            keep(u, du);
+        }
+        if self.below() {
+            keep(q, -ds);
+            keep(v, dv);
         }
     }
 
@@ -159,10 +222,25 @@ impl Entry {
     pub(super) fn advance(&mut self, step: f64) {
         // Rounding must not bring a zero: it would divide.
         const LEAST: f64 = 1e-200;
-        self.z += step * self.dz;
-        self.p = (self.p + step * self.ds).max(LEAST);
-        self.q = (self.q - step * self.ds).max(LEAST);
-        self.u = (self.u + step * self.du).max(LEAST);
-        self.v = (self.v + step * self.dv).max(LEAST);
+        let moved = |value: S, change: S| {
+            let moved = value + change * step;
+            if moved.value() > LEAST {
+                moved
+            } else {
+                S::from(LEAST)
+            }
+        };
+        self.z += self.dz * step;
+        let (above, below) = (self.above(), self.below());
+        if above {
+            self.p = moved(self.p, self.ds);
+            self.u = moved(self.u, self.du);
+        } else if !below {
+            self.p += self.ds * step;
+        }
+        if below {
+            self.q = moved(self.q, -self.ds);
+            self.v = moved(self.v, self.dv);
+        }
     }
 }

@@ -1,44 +1,64 @@
-//! A primal–dual interior point method (Mehrotra 1992) for losses with one kink a row: hinge, absolute.
+//! A primal–dual interior point method (Mehrotra, On the implementation of a primal-dual interior point method, SIAM
+//! J. Optimization 2, 1992) for losses that are pieces of lines and parabolas: hinge, absolute, squared hinge, squared.
 //!
-//! Minimise R(θ) + Σᵢ cᵢ max(loᵢ(zᵢ − atᵢ), hiᵢ(zᵢ − atᵢ)) with z = X̃θ, for R of ℓ2, ℓ1, the elastic net or
-//! none. ℓ1 is of the same kind, a kink of weight l1 at θⱼ = 0, so it adds d entries to the n of the rows.
-//! For each entry a slope s = lo + p = hi − q and multipliers u, v are kept inside their bounds; optimal is
+//! Minimise R(θ) + Σᵢ cᵢ ℓᵢ(zᵢ) with z = X̃θ, for R of ℓ2, ℓ1, the elastic net or none, and losses of the form
+//! ℓ(z) = max over lo ≤ s ≤ hi of s(z − at) − bend·s²/2 (`piece.rs`). ℓ1 is of the same kind, a kink of weight l1 at
+//! θⱼ = 0, so it adds d entries to the n of the rows. For each entry (`entry.rs`) a slope s = lo + p = hi − q and
+//! multipliers u, v are kept inside their bounds; optimal is
 //!
-//! > l2·θ + X̃ᵀ(c·s) = 0,  v − u = z − at,  pu = qv = 0,
+//! > l2·θ + X̃ᵀ(c·s) = 0,  v − u = z − at − bend·s,  pu = qv = 0,
 //!
 //! and each iteration makes a Newton step towards pu = qv = τ. Eliminating everything but θ leaves
-//! (l2 + X̃ᵀ diag(c·g) X̃) dθ = …, g = 1/(u/p + v/q): one Gram matrix and three passes an iteration. The
-//! barrier is weighted by c, so that a row of weight 2 is a row twice. Columns are brought to size 1 by
-//! powers of two, which is exact; the penalty keeps its meaning.
+//! (l2 + X̃ᵀ diag(c·g) X̃) dθ = …, g = 1/(u/p + v/q + bend): one Gram matrix and three passes an iteration.
+//! Columns are brought to size 1 by powers of two, which is exact; the penalty keeps its meaning.
+//!
+//! **One weight for all.** All entries, of rows and of ℓ1, have the same c in the barrier, and what they weigh is put
+//! into the intervals of their slopes. With a barrier weighted by cᵢ and by l1/‖Xⱼ‖, which can differ by twenty orders,
+//! the path to the optimum is so crooked that ten times as many steps are needed.
+//!
+//! **Digits.** Towards the end g spans all magnitudes, and with columns of very different sizes, nearly collinear ones or
+//! fewer rows than columns the condition of that system passes 10¹⁶ long before the gap is small. The method is
+//! therefore written for any [`Scalar`]: in double-double, at some thirty times the cost, conditions up to 10³⁰ do
+//! no harm. It is the last resort of `auto`, while the work is affordable.
 
 mod bounds;
 mod entry;
 mod normal;
+mod piece;
+mod scalar;
 
 use bounds::Bounds;
 use entry::{Entry, Reach};
 use normal::Normal;
+use piece::Piece;
+use scalar::Scalar;
 
 use crate::error::{Error, Result};
-use crate::loss::LossName;
-use crate::oracle::products::{add_gram, add_pulls, scores};
+use crate::kernel::double_double::DoubleDouble;
 use crate::oracle::{Layout, Rows};
 use crate::problem::{Intercept, Problem};
 use crate::solve::kink::Kink;
 use crate::solve::lanes::{add, pass};
+use crate::solve::least_squares::power_of_two;
 use crate::solve::{Control, Solution, Solver, SolverName, best_intercept};
 use crate::watch::Status;
 
 /// Iterations without a better gap before it is rounding that is in the way.
 const PATIENCE: u32 = 12;
+/// A start that fits better than this, relatively to none, is too near to the boundary.
+const WARMEST: f64 = 1e-3;
+/// The most products an iteration in double-double may take, each of some nanoseconds.
+const MOST_EXTENDED_WORK: f64 = 2e9;
 
-/// A primal–dual interior point method for hinge and absolute loss.
+/// A primal–dual interior point method for hinge, absolute, squared hinge and squared loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InteriorPoint {
     /// The most parameters: a matrix of their square is factored in every iteration.
     pub max_parameters: usize,
     /// The most iterations.
     pub max_iterations: u64,
+    /// Whether it computes in double-double.
+    pub extended: bool,
 }
 
 impl Default for InteriorPoint {
@@ -46,29 +66,44 @@ impl Default for InteriorPoint {
         InteriorPoint {
             max_parameters: 4096,
             max_iterations: 200,
+            extended: false,
+        }
+    }
+}
+
+impl InteriorPoint {
+    /// In double-double.
+    pub fn extended() -> Self {
+        InteriorPoint {
+            extended: true,
+            ..InteriorPoint::default()
         }
     }
 }
 
 impl Solver for InteriorPoint {
     fn name(&self) -> SolverName {
-        SolverName::InteriorPoint
+        if self.extended {
+            SolverName::ExtendedInteriorPoint
+        } else {
+            SolverName::InteriorPoint
+        }
     }
 
     fn check(&self, problem: &Problem<'_>) -> Result<()> {
-        if problem.loss != LossName::Hinge && !problem.loss.is_absolute() {
+        if Piece::new(problem.loss, 1.0).is_none() {
             return Err(Error::settings(format!(
-                "the interior point solver is for hinge and absolute loss, not {}",
+                "the interior point solver is for hinge, absolute, squared hinge and squared loss, not {}",
                 problem.loss.name()
             ))
             .hint("newton and lbfgs solve smooth losses"));
         }
-        if problem.rows.is_none() {
+        let Some(rows) = &problem.rows else {
             return Err(
                 Error::settings("the interior point solver needs all rows in memory")
                     .hint("sgd reads a file in chunks"),
             );
-        }
+        };
         let parameters = problem.layout().len();
         if parameters > self.max_parameters {
             return Err(Error::settings(format!(
@@ -76,6 +111,15 @@ impl Solver for InteriorPoint {
                 self.max_parameters
             ))
             .hint("dual-coordinate-descent is made for many columns"));
+        }
+        let width = parameters as f64;
+        let stored = rows.design.stored() as f64;
+        if self.extended && (stored + width * width / 3.0) * width / 2.0 > MOST_EXTENDED_WORK {
+            return Err(Error::settings(format!(
+                "{} × {parameters} are too many for an interior point solver in double-double",
+                rows.len()
+            ))
+            .hint("interior-point does the same in plain arithmetic"));
         }
         Ok(())
     }
@@ -89,7 +133,23 @@ impl Solver for InteriorPoint {
                 "the interior point solver needs all rows in memory",
             ));
         };
-        let mut run = Run::new(problem, rows, start);
+        Ok(if self.extended {
+            self.run::<DoubleDouble>(problem, rows, start, control)
+        } else {
+            self.run::<f64>(problem, rows, start, control)
+        })
+    }
+}
+
+impl InteriorPoint {
+    fn run<S: Scalar>(
+        &self,
+        problem: &Problem<'_>,
+        rows: &Rows<'_>,
+        start: &[f64],
+        control: &mut Control<'_>,
+    ) -> Solution {
+        let mut run = Run::<S>::new(problem, rows, start);
         let mut bounds = Bounds::new(problem, rows);
         let mut step = 0.0;
         let (mut iterations, mut since_best) = (0, 0);
@@ -124,149 +184,171 @@ impl Solver for InteriorPoint {
             step = next;
         };
         let (parameters, dual) = bounds.finish(&mut run);
-        Ok(Solution {
+        Solution {
             parameters,
             dual: Some(dual),
             status,
             iterations,
-        })
+        }
     }
 }
 
 /// What one pass over the entries sums up.
 #[derive(Debug, Clone, Default)]
-struct Totals {
+struct Totals<S> {
     /// The lower triangle of X̃ᵀ diag(c·g) X̃.
-    gram: Vec<f64>,
+    gram: Vec<S>,
     /// X̃ᵀ(c·s).
-    pull: Vec<f64>,
-    /// X̃ᵀ(c·g·(z − at)).
-    predictor: Vec<f64>,
+    pull: Vec<S>,
+    /// X̃ᵀ(c·g·(z − at − bend·s)).
+    predictor: Vec<S>,
     /// X̃ᵀ(c·g·(1/p − 1/q)).
-    centring: Vec<f64>,
+    centring: Vec<S>,
     /// Σ c ℓ(z) over the rows.
     loss: f64,
-    /// Σ c·s·at over the rows.
-    conjugate: f64,
+    /// Σ c·ℓ\*(s) over the rows.
+    conjugate: S,
     /// Σ c(pu + qv).
     complementarity: f64,
 }
 
 /// The state of the method. Parameters are those of columns of size 1: θ/scale.
-struct Run<'a> {
+struct Run<'a, S> {
     rows: &'a Rows<'a>,
     layout: Layout,
     /// What each column is multiplied by: powers of two.
     scale: Vec<f64>,
     /// l2 on the scaled columns.
     ridge: Vec<f64>,
-    at: Vec<f64>,
-    along: Vec<f64>,
-    entries: Vec<Entry>,
+    at: Vec<S>,
+    along: Vec<S>,
+    entries: Vec<Entry<S>>,
     /// The kinks of ℓ1: of weight 0 where a parameter has none.
-    kinks: Vec<Entry>,
-    /// Σ of all weights.
+    kinks: Vec<Entry<S>>,
+    /// Σ of all weights, once for each end of the slope.
     weight: f64,
 }
 
-impl<'a> Run<'a> {
+impl<'a, S: Scalar> Run<'a, S> {
     fn new(problem: &'a Problem<'a>, rows: &'a Rows<'a>, start: &[f64]) -> Self {
         let layout = problem.layout();
         let scale = column_scales(rows, layout);
         let penalties: Vec<_> = (0..layout.len()).map(|j| problem.penalty_of(j)).collect();
-        let kink_of = |i: usize| Kink::new(problem.loss, rows.targets[i]).unwrap_or(Kink::absolute(0.0));
+        let weight = barrier_weight(rows);
+        // Of weight 0 where the row has none.
+        let entry_of = |i: usize| {
+            let (own, piece) = (rows.weights.get(i), Piece::new(problem.loss, rows.targets[i]));
+            match piece {
+                Some(piece) if own > 0.0 => (weight, piece.times(own / weight)),
+                _ => (0.0, Piece::ABSOLUTE),
+            }
+        };
         let mut states: Vec<f64> = vec![0.0; rows.len()];
         let mut theta = start.to_vec();
-        if theta.iter().any(|w| !w.is_finite()) {
+        // What others could not finish is near the boundary of everything, the worst of places to start from.
+        if S::EXTENDED || theta.iter().any(|w| !w.is_finite()) {
             theta.fill(0.0);
         }
         if theta.iter().any(|&w| w != 0.0) {
             pass(rows.design, &mut states, 1, |range, states, _: &mut ()| {
-                scores(rows.design, range, layout, &theta, states);
+                f64::scores(rows.design, range, layout, &theta, states);
             });
         } else if problem.intercept == Intercept::Free && problem.loss.is_absolute() {
-            let targets = (0..rows.len()).map(|i| (rows.weights.get(i), kink_of(i), 0.0));
+            let targets = (0..rows.len()).filter_map(|i| {
+                let kink = Kink::new(problem.loss, rows.targets[i])?;
+                Some((rows.weights.get(i), kink, 0.0))
+            });
             theta[layout.features] = best_intercept(targets);
             states.fill(theta[layout.features]);
         }
         // τ starts where the multipliers are about as large as the residuals.
-        let (mut size, mut total) = (0.0, 0.0);
-        for (i, z) in states.iter().enumerate() {
-            let (weight, kink) = (rows.weights.get(i), kink_of(i));
-            size += weight * (z - kink.at).abs() * kink.width();
+        let (mut size, mut total, mut ends) = (0.0, 0.0, 0.0);
+        for (i, &z) in states.iter().enumerate() {
+            let (weight, piece) = entry_of(i);
+            size += weight * piece.size(z).max(WARMEST * piece.size(0.0));
             total += weight;
+            ends += weight * piece.ends();
         }
         let tau = if size > 0.0 { size / total } else { 1.0 };
         let entries = states
             .iter()
             .enumerate()
-            .map(|(i, &z)| Entry::new(rows.weights.get(i), kink_of(i), z, tau))
+            .map(|(i, &z)| {
+                let (weight, piece) = entry_of(i);
+                Entry::new(weight, piece, z, tau)
+            })
             .collect();
         let at: Vec<f64> = theta.iter().zip(&scale).map(|(w, s)| w / s).collect();
-        let kinks: Vec<Entry> = penalties
+        let kinks: Vec<Entry<S>> = penalties
             .iter()
             .zip(&scale)
             .zip(&at)
-            .map(|((penalty, s), &w)| Entry::new(penalty.l1 * s, Kink::absolute(0.0), w, tau))
+            .map(|((penalty, s), &w)| match penalty.l1 * s {
+                0.0 => Entry::new(0.0, Piece::ABSOLUTE, w, tau),
+                l1 => Entry::new(weight, Piece::ABSOLUTE.times(l1 / weight), w, tau),
+            })
             .collect();
-        total += kinks.iter().map(|kink| kink.weight).sum::<f64>();
+        ends += kinks
+            .iter()
+            .map(|kink| kink.weight * kink.piece.ends())
+            .sum::<f64>();
         Run {
             rows,
             layout,
             ridge: penalties.iter().zip(&scale).map(|(p, s)| p.l2 * s * s).collect(),
-            along: vec![0.0; at.len()],
+            along: vec![S::default(); at.len()],
             scale,
-            at,
+            at: at.into_iter().map(S::from).collect(),
             entries,
             kinks,
-            weight: total,
+            weight: ends,
         }
     }
 
     /// The parameters on the columns as they are.
     fn parameters(&self) -> Vec<f64> {
-        self.unscaled(&self.at)
+        self.unscaled(&self.at).iter().map(|w| w.value()).collect()
     }
 
-    fn unscaled(&self, at: &[f64]) -> Vec<f64> {
-        at.iter().zip(&self.scale).map(|(w, s)| w * s).collect()
+    fn unscaled(&self, at: &[S]) -> Vec<S> {
+        at.iter().zip(&self.scale).map(|(&w, &s)| w * s).collect()
     }
 
     /// Follows the direction and sums up what the next one needs.
-    fn advance(&mut self, step: f64) -> Totals {
-        for (at, along) in self.at.iter_mut().zip(&self.along) {
-            *at += step * along;
+    fn advance(&mut self, step: f64) -> Totals<S> {
+        for (at, &along) in self.at.iter_mut().zip(&self.along) {
+            *at += along * step;
         }
         let (design, layout, width) = (self.rows.design, self.layout, self.layout.len());
         let lanes = pass(
             design,
             &mut self.entries,
             width * width,
-            |range, entries, sums: &mut Totals| {
-                sums.gram.resize(width * width, 0.0);
+            |range, entries, sums: &mut Totals<S>| {
+                sums.gram.resize(width * width, S::default());
                 for sum in [&mut sums.pull, &mut sums.predictor, &mut sums.centring] {
-                    sum.resize(width, 0.0);
+                    sum.resize(width, S::default());
                 }
-                let mut each = [(); 4].map(|()| vec![0.0; entries.len()]);
+                let mut each = [(); 4].map(|()| vec![S::default(); entries.len()]);
                 for (i, entry) in entries.iter_mut().enumerate() {
                     let c = entry.weight;
                     if c == 0.0 {
                         continue;
                     }
                     entry.advance(step);
-                    let (g, s) = (c * entry.curvature(), c * entry.slope());
+                    let g = entry.curvature() * c;
                     each[0][i] = g;
-                    each[1][i] = s;
+                    each[1][i] = entry.slope() * c;
                     each[2][i] = g * entry.residual();
                     each[3][i] = g * entry.centring();
                     sums.loss += c * entry.loss();
-                    sums.conjugate += s * entry.kink.at;
+                    sums.conjugate += entry.conjugate() * c;
                     sums.complementarity += c * entry.complementarity();
                 }
-                add_gram(design, range.clone(), layout, &each[0], &mut sums.gram);
-                add_pulls(design, range.clone(), layout, &each[1], &mut sums.pull);
-                add_pulls(design, range.clone(), layout, &each[2], &mut sums.predictor);
-                add_pulls(design, range, layout, &each[3], &mut sums.centring);
+                S::add_gram(design, range.clone(), layout, &each[0], &mut sums.gram);
+                S::add_pulls(design, range.clone(), layout, &each[1], &mut sums.pull);
+                S::add_pulls(design, range.clone(), layout, &each[2], &mut sums.predictor);
+                S::add_pulls(design, range, layout, &each[3], &mut sums.centring);
             },
         );
         let mut total = Totals::default();
@@ -287,48 +369,55 @@ impl<'a> Run<'a> {
     }
 
     /// The factored system of this iteration.
-    fn normal(&self, sums: &Totals) -> Option<Normal> {
+    fn normal(&self, sums: &Totals<S>) -> Option<Normal<S>> {
         let width = self.layout.len();
         let mut matrix = sums.gram.clone();
-        matrix.resize(width * width, 0.0);
+        matrix.resize(width * width, S::default());
         for j in 0..width {
             for i in j..width {
-                matrix[j * width + i] *= self.scale[i] * self.scale[j];
+                matrix[j * width + i] = matrix[j * width + i] * (self.scale[i] * self.scale[j]);
             }
             let kink = &self.kinks[j];
             let own = if kink.weight > 0.0 {
-                kink.weight * kink.curvature()
+                kink.curvature() * kink.weight
             } else {
-                0.0
+                S::default()
             };
-            matrix[j * width + j] += self.ridge[j] + own;
+            matrix[j * width + j] += own + S::from(self.ridge[j]);
         }
         Normal::new(matrix, width)
     }
 
     /// Finds the next direction, and how far to follow it: predictor, then corrector.
-    fn step(&mut self, sums: &Totals, normal: &Normal, first: f64) -> Option<f64> {
+    fn step(&mut self, sums: &Totals<S>, normal: &Normal<S>, first: f64) -> Option<f64> {
         let width = self.layout.len();
-        let zero = vec![0.0; width];
-        let sum = |sums: &[f64], j: usize| sums.get(j).map_or(0.0, |sum| sum * self.scale[j]);
+        let zero = vec![S::default(); width];
+        let sum = |sums: &[S], j: usize| sums.get(j).map_or(S::default(), |&sum| sum * self.scale[j]);
         let mut predictor = zero.clone();
         let mut centring = zero.clone();
         for j in 0..width {
-            predictor[j] = -self.ridge[j] * self.at[j] - sum(&sums.pull, j) - sum(&sums.predictor, j);
+            let ridge = S::from(self.ridge[j]);
+            predictor[j] = -ridge * self.at[j] - sum(&sums.pull, j) - sum(&sums.predictor, j);
             centring[j] = -sum(&sums.centring, j);
             let kink = &self.kinks[j];
             if kink.weight > 0.0 {
-                let g = kink.weight * kink.curvature();
-                predictor[j] -= kink.weight * kink.slope() + g * kink.residual();
-                centring[j] -= g * kink.centring();
+                let g = kink.curvature() * kink.weight;
+                predictor[j] += -(kink.slope() * kink.weight + g * kink.residual());
+                centring[j] += -(g * kink.centring());
             }
         }
         let (second, reach) = self.predict(&normal.solve(&predictor));
-        let mean = sums.complementarity / (2.0 * self.weight);
-        let after = reach.at(reach.step.min(1.0)) / (2.0 * self.weight);
-        let tau = mean * (after / mean).clamp(0.0, 1.0).powi(3);
-        let right: Vec<f64> = (0..width)
-            .map(|j| predictor[j] + tau * centring[j] - second[j])
+        // A loss without ends has nothing to be complementary.
+        let ends = self.weight.max(f64::MIN_POSITIVE);
+        let mean = sums.complementarity / ends;
+        let after = reach.at(reach.step.min(1.0)) / ends;
+        let tau = if mean > 0.0 {
+            mean * (after / mean).clamp(0.0, 1.0).powi(3)
+        } else {
+            0.0
+        };
+        let right: Vec<S> = (0..width)
+            .map(|j| predictor[j] + centring[j] * tau - second[j])
             .collect();
         let along = normal.solve(&right);
         let reach = self.correct(&along, tau);
@@ -339,29 +428,29 @@ impl<'a> Run<'a> {
     }
 
     /// Gives all entries the predictor's direction; X̃ᵀ of the second-order terms.
-    fn predict(&mut self, along: &[f64]) -> (Vec<f64>, Reach) {
+    fn predict(&mut self, along: &[S]) -> (Vec<S>, Reach) {
         let (design, layout) = (self.rows.design, self.layout);
         let at = self.unscaled(along);
-        type Sums = (Vec<f64>, Reach);
+        type Sums<S> = (Vec<S>, Reach);
         let lanes = pass(
             design,
             &mut self.entries,
             at.len(),
-            |range, entries, (sum, reach): &mut Sums| {
-                sum.resize(layout.len(), 0.0);
-                let mut each = vec![0.0; entries.len()];
-                scores(design, range.clone(), layout, &at, &mut each);
+            |range, entries, (sum, reach): &mut Sums<S>| {
+                sum.resize(layout.len(), S::default());
+                let mut each = vec![S::default(); entries.len()];
+                S::scores(design, range.clone(), layout, &at, &mut each);
                 for (entry, each) in entries.iter_mut().zip(&mut each) {
                     let c = entry.weight;
                     if c == 0.0 {
-                        *each = 0.0;
+                        *each = S::default();
                         continue;
                     }
                     entry.predict(*each);
                     entry.reach(reach);
-                    *each = c * entry.curvature() * entry.second_order();
+                    *each = entry.curvature() * c * entry.second_order();
                 }
-                add_pulls(design, range, layout, &each, sum);
+                S::add_pulls(design, range, layout, &each, sum);
             },
         );
         let mut total = Reach::default();
@@ -370,20 +459,20 @@ impl<'a> Run<'a> {
             add(&mut second, sum);
             total.merge(reach);
         }
-        second.resize(at.len(), 0.0);
+        second.resize(at.len(), S::default());
         for (j, kink) in self.kinks.iter_mut().enumerate() {
-            second[j] *= self.scale[j];
+            second[j] = second[j] * self.scale[j];
             if kink.weight > 0.0 {
                 kink.predict(along[j]);
                 kink.reach(&mut total);
-                second[j] += kink.weight * kink.curvature() * kink.second_order();
+                second[j] += kink.curvature() * kink.weight * kink.second_order();
             }
         }
         (second, total)
     }
 
     /// Gives all entries the corrector's direction.
-    fn correct(&mut self, along: &[f64], tau: f64) -> Reach {
+    fn correct(&mut self, along: &[S], tau: f64) -> Reach {
         let (design, layout) = (self.rows.design, self.layout);
         let at = self.unscaled(along);
         let lanes = pass(
@@ -391,8 +480,8 @@ impl<'a> Run<'a> {
             &mut self.entries,
             1,
             |range, entries, reach: &mut Reach| {
-                let mut each = vec![0.0; entries.len()];
-                scores(design, range, layout, &at, &mut each);
+                let mut each = vec![S::default(); entries.len()];
+                S::scores(design, range, layout, &at, &mut each);
                 for (entry, &dz) in entries.iter_mut().zip(&each) {
                     if entry.weight > 0.0 {
                         entry.correct(dz, tau);
@@ -411,6 +500,13 @@ impl<'a> Run<'a> {
         }
         total
     }
+}
+
+/// The power of two near the mean weight of a row that has one.
+fn barrier_weight(rows: &Rows<'_>) -> f64 {
+    let positive = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).count();
+    let mean = rows.total_weight() / positive.max(1) as f64;
+    if mean > 0.0 { 1.0 / power_of_two(mean) } else { 1.0 }
 }
 
 /// Powers of two near 1/√(mean square of a column's non-zeros).

@@ -27,6 +27,10 @@ pub(crate) enum Inner {
 
 /// Steps without a better gap or objective, after which rounding has the last word.
 const PATIENCE: u32 = 4;
+/// Steps over which sweeps must take at least [`CRAWL`] of the objective away or better the gap: with nearly collinear
+/// columns they can go on for days, and other solvers do better.
+const CRAWL_STEPS: u32 = 30;
+const CRAWL: f64 = 0.1;
 /// How much of the problem's gap a model's may keep.
 const TIGHTNESS: f64 = 1e-3;
 /// The same where a product costs a pass.
@@ -57,6 +61,8 @@ pub(crate) fn prox_newton(
     let mut damping = LEAST_DAMPING;
     let mut best_gap = f64::INFINITY;
     let mut waited = 0;
+    // The objective and the best gap so many steps ago.
+    let (mut since, mut earlier) = (0, (f64::INFINITY, f64::INFINITY));
     // How much of the objective the last step took away.
     let mut dropped = 1.0;
     // Whether conjugate gradients have failed on a model that mattered.
@@ -73,6 +79,14 @@ pub(crate) fn prox_newton(
         }
         if gap < 0.9 * best_gap {
             (best_gap, waited) = (gap, 0);
+        }
+        since += 1;
+        if since > CRAWL_STEPS {
+            let fell = earlier.0 - here.objective > CRAWL * here.objective.abs();
+            if inner == Inner::Sweeps && !fell && best_gap > 0.1 * earlier.1 {
+                break Status::IterationLimit;
+            }
+            (since, earlier) = (0, (here.objective, best_gap));
         }
         for (largest, &h) in largest.iter_mut().zip(&diagonal) {
             *largest = largest.max(h);

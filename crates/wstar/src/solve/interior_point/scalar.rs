@@ -1,0 +1,181 @@
+//! The numbers that the method computes with: `f64`, or double-double for problems whose normal equations have a
+//! condition beyond what `f64` can resolve. All else is written once, for both.
+
+use std::fmt::Debug;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Range, Sub};
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Mat, MatMut, Par};
+
+use crate::data::Design;
+use crate::kernel::dense;
+use crate::kernel::double_double::{self, Compensated, DoubleDouble, add_products};
+use crate::oracle::{Layout, products};
+use crate::solve::least_squares::Extended;
+
+/// A kind of number, with the products of rows and the factorisation that it needs.
+pub(super) trait Scalar:
+    Copy
+    + Debug
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + From<f64>
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<Output = Self>
+    + AddAssign
+{
+    /// Half the distance from 1 to the next number.
+    const EPSILON: f64;
+    /// Whether points must be rounded to be told to anyone.
+    const EXTENDED: bool;
+    /// L of a positive matrix LLᵀ.
+    type Factor;
+
+    /// The nearest `f64`.
+    fn value(self) -> f64;
+    /// Scores of the rows.
+    fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[Self], out: &mut [Self]);
+    /// Adds Σᵢ rᵢ x̃ᵢ.
+    fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pulls: &[Self], sum: &mut [Self]);
+    /// Adds Σᵢ hᵢ x̃ᵢx̃ᵢᵀ to the lower triangle, column by column.
+    fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[Self], gram: &mut [Self]);
+    /// a·b.
+    fn dot(a: &[Self], b: &[Self]) -> Self;
+    /// Factors a symmetric matrix with a diagonal near 1, `shift` added to it; `None` if it is not positive.
+    fn factor(matrix: &[Self], width: usize, shift: f64) -> Option<Self::Factor>;
+    /// Solves LLᵀx = b in the place of b.
+    fn substitute(factor: &Self::Factor, b: &mut [Self]);
+}
+
+impl Scalar for f64 {
+    const EPSILON: f64 = f64::EPSILON;
+    const EXTENDED: bool = false;
+    type Factor = Mat<f64>;
+
+    fn value(self) -> f64 {
+        self
+    }
+
+    fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[f64], out: &mut [f64]) {
+        products::scores(design, rows, layout, at, out);
+    }
+
+    fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pulls: &[f64], sum: &mut [f64]) {
+        products::add_pulls(design, rows, layout, pulls, sum);
+    }
+
+    fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[f64], gram: &mut [f64]) {
+        products::add_gram(design, rows, layout, h, gram);
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        dense::dot(a, b)
+    }
+
+    fn factor(matrix: &[f64], width: usize, shift: f64) -> Option<Mat<f64>> {
+        let mut factor = Mat::from_fn(width, width, |i, j| {
+            matrix[j * width + i] + if i == j { shift } else { 0.0 }
+        });
+        // One thread: the bits of a parallel factorisation depend on how it was split.
+        let scratch = cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default());
+        let mut memory = MemBuffer::new(scratch);
+        cholesky_in_place(
+            factor.as_mut(),
+            Default::default(),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            Default::default(),
+        )
+        .ok()?;
+        // A pivot this small is the rounding of 0, and all that is divided by it is noise.
+        let least = (width as f64 * f64::EPSILON).sqrt();
+        (0..width)
+            .all(|j| factor[(j, j)] > least && factor[(j, j)].is_finite())
+            .then_some(factor)
+    }
+
+    fn substitute(factor: &Mat<f64>, b: &mut [f64]) {
+        let length = b.len();
+        let mut b = MatMut::from_column_major_slice_mut(b, length, 1);
+        solve_lower_triangular_in_place(factor.as_ref(), b.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(factor.transpose(), b, Par::Seq);
+    }
+}
+
+impl Scalar for DoubleDouble {
+    const EPSILON: f64 = f64::EPSILON * f64::EPSILON;
+    const EXTENDED: bool = true;
+    type Factor = Extended;
+
+    fn value(self) -> f64 {
+        self.high
+    }
+
+    fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[Self], out: &mut [Self]) {
+        for (i, out) in rows.zip(out) {
+            let mut sum = Compensated::default();
+            design.row(i).for_each(|j, x| sum.add_product(at[j], x));
+            if let Some(&intercept) = at.get(layout.features) {
+                sum.add(intercept);
+            }
+            *out = sum.total();
+        }
+    }
+
+    fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pulls: &[Self], sum: &mut [Self]) {
+        for (i, &pull) in rows.zip(pulls) {
+            design.row(i).for_each(|j, x| sum[j] += pull * x);
+            if let Some(intercept) = sum.get_mut(layout.features) {
+                *intercept += pull;
+            }
+        }
+    }
+
+    fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[Self], gram: &mut [Self]) {
+        let width = layout.width();
+        // Sums and their errors apart from each other, so that they can be computed several at a time.
+        let (mut sums, mut errors) = (vec![0.0; width * width], vec![0.0; width * width]);
+        let mut x = vec![1.0; width];
+        for (i, &h) in rows.zip(h) {
+            x[..layout.features].fill(0.0);
+            design.row(i).for_each(|j, value| x[j] = value);
+            for (j, &value) in x.iter().enumerate() {
+                if value != 0.0 && h.high != 0.0 {
+                    let own = j * width + j..(j + 1) * width;
+                    add_products(h * value, &x[j..], &mut sums[own.clone()], &mut errors[own]);
+                }
+            }
+        }
+        for ((gram, &sum), &error) in gram.iter_mut().zip(&sums).zip(&errors) {
+            *gram += DoubleDouble::from(sum) + error;
+        }
+    }
+
+    fn dot(a: &[Self], b: &[Self]) -> Self {
+        double_double::dot(a, b)
+    }
+
+    fn factor(matrix: &[Self], width: usize, shift: f64) -> Option<Extended> {
+        let mut lower = Vec::with_capacity(width * (width + 1) / 2);
+        for i in 0..width {
+            lower.extend_from_slice(&matrix[i * width..=i * width + i]);
+            if let Some(diagonal) = lower.last_mut() {
+                *diagonal = *diagonal + shift;
+            }
+        }
+        Extended::new(lower, width)
+    }
+
+    fn substitute(factor: &Extended, b: &mut [Self]) {
+        let solution = factor.solve(b);
+        b.copy_from_slice(&solution);
+    }
+}
