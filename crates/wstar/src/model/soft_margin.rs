@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certificate;
-use crate::certify::duality::DualPoint;
+use crate::certify::duality::{DualPoint, multiplier};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::kernel::dense::dot;
-use crate::loss::{Hinge, Loss, LossName, SquaredHinge};
+use crate::loss::{Loss, LossName, on_loss};
 use crate::model::{Model, Predictor};
 use crate::reduction::{Part, Reduction, Totals};
 
@@ -136,16 +136,12 @@ impl Walk<'_> {
             let projection = row.dot(self.weights);
             let score = projection + self.intercept;
             let margin = y * score;
-            // The share of its range at which a multiplier lies; that of a squared hinge has no upper end.
-            let told = match definition.loss {
-                LossName::SquaredHinge => -y * SquaredHinge.slope(y, score),
-                _ => -y * Hinge.slope(y, score),
-            };
-            let share = match self.stored.get(&(i as u64)) {
-                Some(&share) if y > 0.0 => share,
-                Some(&share) => 1.0 - share,
-                None => told,
-            };
+            let stored = self.stored.get(&(i as u64));
+            // α as a share of the weight; that of a squared hinge has no upper end.
+            let share = on_loss!(definition.loss, loss => {
+                let (least, greatest) = loss.slopes(y);
+                y * stored.map_or_else(|| -loss.slope(y, score), |&at| multiplier(least, greatest, at))
+            }, softmax => 0.0);
             let alpha = most * share;
             let bounded = definition.loss == LossName::Hinge;
             let case = match share {

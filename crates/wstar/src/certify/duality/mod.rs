@@ -19,6 +19,7 @@ mod pass;
 mod repair;
 mod stored;
 
+pub(crate) use pass::multiplier;
 pub use stored::StoredDual;
 
 use serde::{Deserialize, Serialize};

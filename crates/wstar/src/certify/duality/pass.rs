@@ -157,7 +157,7 @@ impl Gathered {
 
 /// The multiplier, for a weight of 1, that lies at this share of the way between its ends; t/(1 + t) of the way if it
 /// is t away from the only one.
-pub(super) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
+pub(crate) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
     if least == f64::NEG_INFINITY {
         share / (1.0 - share) - greatest
     } else if greatest == f64::INFINITY {
