@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin};
 use wstar::data::Classes;
 use wstar::inference::Inference;
-use wstar::model::{Hyperplane, Judgement};
+use wstar::model::{Hyperplane, Judgement, SoftMargin};
 use wstar::settings::Method;
 use wstar::{Model, model::Verdict};
 
@@ -74,10 +74,15 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
         let total = |count: fn(&DualityGap) -> u64| parts.iter().map(count).sum::<u64>();
         object["support_vectors"] =
             json!({"count": total(|part| part.support), "at_bound": total(|part| part.at_bound)});
-        match trained.margins.as_slice() {
-            [] => {}
-            [one] => object["support_vectors"]["margin"] = json!(one),
-            all => object["support_vectors"]["margin"] = json!(all),
+        let margins = trained.margins.as_slice();
+        if !margins.is_empty() {
+            let total = |count: fn(&SoftMargin) -> u64| margins.iter().map(count).sum::<u64>();
+            let (on, inside) = (total(|margin| margin.on_margin), total(|margin| margin.inside));
+            object["support_vectors"] = json!({"count": on + inside, "at_bound": inside});
+            object["support_vectors"]["margin"] = match margins {
+                [one] => json!(one),
+                all => json!(all),
+            };
         }
     }
     if let Certificate::HardMargin { parts } = &model.certificate {

@@ -59,7 +59,7 @@ pub struct SupportPoint {
 /// The sums over all points of one problem.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoftMargin {
-    /// Points with α = 0.
+    /// Points with α = 0, up to what the solver left.
     pub outside: u64,
     /// Points with 0 < α < C.
     pub on_margin: u64,
@@ -115,6 +115,23 @@ pub fn soft_margins(
         .collect()
 }
 
+/// The case of a multiplier, α over its most, which a solver leaves a little short of its ends: there the side of
+/// the margin tells.
+fn case(share: f64, margin: f64, bounded: bool) -> Case {
+    /// This near to an end is there.
+    const END: f64 = 1e-6;
+    /// This far from the margin is not on it.
+    const OFF: f64 = 1e-3;
+    match share {
+        share if share <= END => Case::Outside,
+        _ if !bounded => Case::OnMargin,
+        share if share >= 1.0 - END => Case::Inside,
+        _ if margin > 1.0 + OFF => Case::Outside,
+        _ if margin < 1.0 - OFF => Case::Inside,
+        _ => Case::OnMargin,
+    }
+}
+
 /// One problem, its hyperplane and the multipliers that were stored.
 struct Walk<'a> {
     reduction: &'a Reduction,
@@ -144,11 +161,7 @@ impl Walk<'_> {
             }, softmax => 0.0);
             let alpha = most * share;
             let bounded = definition.loss == LossName::Hinge;
-            let case = match share {
-                share if share <= 0.0 => Case::Outside,
-                share if bounded && share >= 1.0 => Case::Inside,
-                _ => Case::OnMargin,
-            };
+            let case = case(share, margin, bounded);
             let slack = (1.0 - margin).max(0.0);
             let misses = match bounded {
                 true => alpha * (margin - 1.0).max(0.0) + (most - alpha) * slack,

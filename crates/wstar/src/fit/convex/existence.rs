@@ -187,7 +187,10 @@ pub(super) fn notes(
         let shown: Vec<String> = terms
             .iter()
             .take(MOST_TERMS)
-            .map(|&(j, weight)| format!("{weight:+.3e}·{}", name(j)))
+            .map(|&(j, weight)| match weight.abs() {
+                0.001..1e5 => format!("{weight:+.3}·{}", name(j)),
+                _ => format!("{weight:+.2e}·{}", name(j)),
+            })
             .collect();
         let who = match (part, data.classes()) {
             (Part::Against { positive }, Some(classes)) if classes.len() > 2 => {
