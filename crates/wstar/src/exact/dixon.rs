@@ -90,7 +90,7 @@ impl Dixon {
             if target >= most_digits + most_digits / 4 {
                 return Err(Stop::BadPrime);
             }
-            target += target / 4 + 2;
+            target += target / 8 + 2;
         }
     }
 

@@ -309,7 +309,7 @@ impl Decision<'_, '_, '_> {
         if rank < width {
             orthogonal = exact::null_vectors(&self.signed, &self.session.exact_budget()).found()?;
         }
-        (rank + orthogonal.len() == width).then(|| Answer::Inseparable(combination, orthogonal))
+        (rank + orthogonal.len() == width).then_some(Answer::Inseparable(combination, orthogonal))
     }
 
     /// A vector near `plane` that vanishes on the face and is nowhere negative, with the first circuit.
