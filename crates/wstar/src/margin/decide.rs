@@ -20,6 +20,8 @@ use crate::model::Hyperplane;
 /// Coordinates beyond which the last resort would take longer than anyone waits.
 const MOST_RATIONAL: usize = 400;
 
+/// Sizes of columns that are not too different: the largest over the smallest.
+const ALIKE: f64 = 1024.0;
 /// Numbers that a search may hold at once.
 const MOST_NUMBERS: usize = 1 << 24;
 /// Rounds of the ascent without a hyperplane after which a circuit is looked for.
@@ -69,21 +71,17 @@ impl Decision<'_, '_, '_> {
         let Some(&zero) = zeros.first() else {
             return self.among(rows);
         };
-        let circuit = Circuit {
+        let alone = Combination::exact(&Circuit {
             points: vec![zero as u64],
             weights: vec![BigRational::one()],
-        };
+        });
         if rows.is_empty() {
-            return self.spanning(circuit).unwrap_or(Answer::Undecided);
+            return self.spanning(alone).unwrap_or(Answer::Undecided);
         }
         self.largest = false;
         match self.among(rows) {
-            Answer::Separable(plane, _) => {
-                Answer::Quasi(Normal::from(&plane), plane, Combination::exact(&circuit))
-            }
-            Answer::SeparableExactly(normal, plane, _) => {
-                Answer::Quasi(normal, plane, Combination::exact(&circuit))
-            }
+            Answer::Separable(plane, _) => Answer::Quasi(Normal::from(&plane), plane, alone),
+            Answer::SeparableExactly(normal, plane, _) => Answer::Quasi(normal, plane, alone),
             other => other,
         }
     }
@@ -109,11 +107,11 @@ impl Decision<'_, '_, '_> {
         let resort = |decision: &mut Self, few: &[usize]| decision.resort(&all, &peeled, few);
         let mut support = Vec::new();
         if !peeled.rows.is_empty() {
-            let frame = Frame::new(self.signed, &peeled.ranges, Scaling::Each);
+            let frame = frame(self.signed, &peeled.ranges);
             let mut search = Search::new(frame, &peeled.rows);
             match search.decide(self.session) {
                 Found::Circuit(circuit) => {
-                    if let Some(answer) = self.weak_column(&peeled, self.exact_circuit(&circuit)) {
+                    if let Some(answer) = self.weak_column(&peeled, self.combination(&circuit)) {
                         return answer;
                     }
                     return resort(self, search.in_hand());
@@ -128,7 +126,7 @@ impl Decision<'_, '_, '_> {
         if !fits_in_memory(ranges.telling(self.signed.intercept).len() + 1, all.len()) {
             return self.wide(&all, &peeled);
         }
-        let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &all);
+        let mut search = Search::new(frame(self.signed, &ranges), &all);
         search.take(&support);
         match search.decide(self.session) {
             Found::Separates => {
@@ -144,8 +142,7 @@ impl Decision<'_, '_, '_> {
 
     /// No column separates by itself.
     fn unpeeled(&mut self, peeled: &Peeled) -> Answer {
-        let frame = Frame::new(self.signed, &peeled.ranges, Scaling::Each);
-        let mut search = Search::new(frame, &peeled.rows);
+        let mut search = Search::new(frame(self.signed, &peeled.ranges), &peeled.rows);
         let hand = |search: &Search<'_>| search.in_hand().to_vec();
         match search.decide(self.session) {
             Found::Separates => {
@@ -157,7 +154,7 @@ impl Decision<'_, '_, '_> {
             Found::Circuit(first) => {
                 let few = hand(&search);
                 match face::reduce(&mut search, &first, self.session) {
-                    Reduced::Overlap(hint) => self.exact_circuit(&hint).and_then(|c| self.spanning(c)),
+                    Reduced::Overlap(hint) => self.combination(&hint).and_then(|c| self.spanning(c)),
                     Reduced::Weakly(face) => self.weakly(&face, &first, &search.hyperplane()),
                     Reduced::Blurred => None,
                     Reduced::Stopped => return Answer::Undecided,
@@ -213,11 +210,11 @@ impl Decision<'_, '_, '_> {
             }
             let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &rows);
             if let Found::Circuit(circuit) = search.decide(self.session)
-                && let Some(circuit) = self.exact_circuit(&circuit)
+                && let Some(combination) = self.combination(&circuit)
             {
-                let weak = self.weak_column(peeled, Some(circuit.clone()));
+                let weak = self.weak_column(peeled, Some(combination.clone()));
                 return weak
-                    .or_else(|| self.spanning(circuit))
+                    .or_else(|| self.spanning(combination))
                     .unwrap_or(Answer::Undecided);
             }
             if count >= grown.len() || self.session.stopped.is_some() {
@@ -227,20 +224,24 @@ impl Decision<'_, '_, '_> {
         }
     }
 
-    /// Exact weights near these, if there are any and time for them.
-    fn exact_circuit(&self, hint: &[(usize, f64)]) -> Option<Circuit> {
+    /// Exact weights near these, if there are any; these, if there is no time for them.
+    fn combination(&self, hint: &[(usize, f64)]) -> Option<Combination> {
         let (rows, weights): (Vec<usize>, Vec<f64>) = hint.iter().copied().unzip();
         match exact::circuit(&self.signed, &rows, &weights, &self.session.exact_budget()) {
-            Exactly::Found(circuit) => Some(circuit),
-            Exactly::Absent | Exactly::BudgetSpent => None,
+            Exactly::Found(circuit) => Some(Combination::exact(&circuit)),
+            Exactly::Absent => None,
+            Exactly::BudgetSpent => {
+                let decimal: Vec<(u64, f64)> = hint.iter().map(|&(i, l)| (i as u64, l)).collect();
+                Some(Combination::decimal(&decimal))
+            }
         }
     }
 
     /// A column that separates weakly, and a combination that nothing separates strictly.
-    fn weak_column(&self, peeled: &Peeled, circuit: Option<Circuit>) -> Option<Answer> {
+    fn weak_column(&self, peeled: &Peeled, combination: Option<Combination>) -> Option<Answer> {
         let plane = threshold_plane(peeled.first?, self.signed.design.features());
         let normal = Normal::from(&plane);
-        Some(Answer::Quasi(normal, plane, Combination::exact(&circuit?)))
+        Some(Answer::Quasi(normal, plane, combination?))
     }
 
     /// The hyperplane of a search that separates, if it does so exactly; with the largest margin if that is asked.
@@ -300,21 +301,20 @@ impl Decision<'_, '_, '_> {
         }
     }
 
-    /// The circuit proves overlap if its points span what all span.
-    fn spanning(&self, circuit: Circuit) -> Option<Answer> {
-        let points: Vec<usize> = circuit.points.iter().map(|&i| i as usize).collect();
+    /// The combination proves overlap if its points span what all span.
+    fn spanning(&self, combination: Combination) -> Option<Answer> {
+        let points: Vec<usize> = combination.points.iter().map(|&i| i as usize).collect();
         let (rank, width) = (exact::rank_at_least(&self.signed, &points), self.signed.width());
         let mut orthogonal = Vec::new();
         if rank < width {
             orthogonal = exact::null_vectors(&self.signed, &self.session.exact_budget()).found()?;
         }
-        (rank + orthogonal.len() == width)
-            .then(|| Answer::Inseparable(Combination::exact(&circuit), orthogonal))
+        (rank + orthogonal.len() == width).then_some(Answer::Inseparable(combination, orthogonal))
     }
 
     /// A vector near `plane` that vanishes on the face and is nowhere negative, with the first circuit.
     fn weakly(&self, face: &[usize], first: &[(usize, f64)], plane: &Hyperplane) -> Option<Answer> {
-        let circuit = self.exact_circuit(first)?;
+        let combination = self.combination(first)?;
         let mut guess = plane.lifted();
         if !self.signed.intercept {
             guess.pop();
@@ -323,11 +323,11 @@ impl Decision<'_, '_, '_> {
         let size = squared_norm(&guess).sqrt();
         guess.iter_mut().for_each(|g| *g /= size);
         let v = exact::vanishing(&self.signed, face, &guess, &self.session.exact_budget()).found()?;
-        self.weak_answer(v, circuit)
+        self.weak_answer(v, combination)
     }
 
     /// The answer of a vector that is nowhere negative and somewhere positive; nothing if it is not.
-    fn weak_answer(&self, v: Vec<BigRational>, circuit: Circuit) -> Option<Answer> {
+    fn weak_answer(&self, v: Vec<BigRational>, combination: Combination) -> Option<Answer> {
         use rayon::prelude::*;
         let plane = Plane::lifted(&exact::cleared(&v), self.signed.intercept);
         let rows: Vec<usize> = self.signed.participants().collect();
@@ -346,11 +346,7 @@ impl Decision<'_, '_, '_> {
             .reduce(|| (false, false), |a, b| (a.0 || b.0, a.1 || b.1));
         (!negative && positive).then(|| {
             let normal = Normal::from_rationals(&v, self.signed.intercept);
-            Answer::Quasi(
-                normal,
-                nearest(&v, self.signed.intercept),
-                Combination::exact(&circuit),
-            )
+            Answer::Quasi(normal, nearest(&v, self.signed.intercept), combination)
         })
     }
 
@@ -371,17 +367,20 @@ impl Decision<'_, '_, '_> {
                 Decided::Separable(_) => {}
                 Decided::Circuit(circuit) => {
                     return self
-                        .weak_column(peeled, Some(circuit))
+                        .weak_column(peeled, Some(Combination::exact(&circuit)))
                         .unwrap_or(Answer::Undecided);
                 }
                 Decided::Weakly(circuit, v) => {
-                    let v = v
-                        .into_iter()
-                        .map(|x| BigRational::new(x, BigInt::one()))
-                        .collect();
-                    return self.weak_answer(v, circuit).unwrap_or(Answer::Undecided);
+                    let v = whole_numbers(&v);
+                    return self
+                        .weak_answer(v, Combination::exact(&circuit))
+                        .unwrap_or(Answer::Undecided);
                 }
-                Decided::Overlap(circuit) => return self.spanning(circuit).unwrap_or(Answer::Undecided),
+                Decided::Overlap(circuit) => {
+                    return self
+                        .spanning(Combination::exact(&circuit))
+                        .unwrap_or(Answer::Undecided);
+                }
                 Decided::Stopped => return Answer::Undecided,
             }
         }
@@ -396,6 +395,17 @@ impl Decision<'_, '_, '_> {
             Some(plane) => Answer::Separable(plane, self.hulls()),
             None => self.exactly(&whole_numbers(v)),
         }
+    }
+}
+
+/// Coordinates in which all columns are alike, if their sizes are not too different for that: then the search also
+/// finds the largest margin. Else each column has its own.
+fn frame<'a>(signed: Signed<'a>, ranges: &Ranges) -> Frame<'a> {
+    let frame = Frame::new(signed, ranges, Scaling::Each);
+    if frame.spread() <= ALIKE {
+        Frame::new(signed, ranges, Scaling::Alike)
+    } else {
+        frame
     }
 }
 

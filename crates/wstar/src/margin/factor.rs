@@ -4,8 +4,7 @@
 //! and belong to no column of N. A column is added by Gram–Schmidt with as many passes as orthogonality needs
 //! (Daniel, Gragg, Kaufman and Stewart 1976) and removed by Givens rotations, both in time of the order of Q.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use crate::kernel::dense::{axpy, dot, squared_norm};
 
 /// Gram–Schmidt is repeated while a pass leaves less than this of the length.
 const KEPT: f64 = 0.7;
@@ -25,34 +24,33 @@ pub(super) struct Factor {
 
 /// `y = Aᵀx` for A of `x.len()` rows, column by column.
 fn transposed_product(a: &[f64], x: &[f64], y: &mut [f64]) {
-    if x.is_empty() || y.is_empty() {
+    if x.is_empty() {
         return y.fill(0.0);
     }
-    let columns = y.len();
-    matmul(
-        MatMut::from_column_major_slice_mut(y, columns, 1),
-        Accum::Replace,
-        MatRef::from_column_major_slice(a, x.len(), columns).transpose(),
-        MatRef::from_column_major_slice(x, x.len(), 1),
-        1.0,
-        Par::Seq,
-    );
+    for (y, column) in y.iter_mut().zip(a.chunks_exact(x.len())) {
+        *y = dot(column, x);
+    }
 }
 
 /// `y += scale·Ax` for A of `y.len()` rows, column by column.
 fn add_product(scale: f64, a: &[f64], x: &[f64], y: &mut [f64]) {
-    if x.is_empty() || y.is_empty() {
+    let rows = y.len();
+    if rows == 0 {
         return;
     }
-    let rows = y.len();
-    matmul(
-        MatMut::from_column_major_slice_mut(y, rows, 1),
-        Accum::Add,
-        MatRef::from_column_major_slice(a, rows, x.len()),
-        MatRef::from_column_major_slice(x, x.len(), 1),
-        scale,
-        Par::Seq,
-    );
+    // Four columns at a time, so that y is read and written a quarter as often.
+    let (blocks, rest) = (x.len() / 4, x.len() % 4);
+    for (x, block) in x.chunks_exact(4).zip(a.chunks_exact(4 * rows)) {
+        let [x0, x1, x2, x3] = [scale * x[0], scale * x[1], scale * x[2], scale * x[3]];
+        let (first, second) = block.split_at(2 * rows);
+        let ((a0, a1), (a2, a3)) = (first.split_at(rows), second.split_at(rows));
+        for ((((y, a0), a1), a2), a3) in y.iter_mut().zip(a0).zip(a1).zip(a2).zip(a3) {
+            *y += (x0 * a0 + x1 * a1) + (x2 * a2 + x3 * a3);
+        }
+    }
+    for k in 4 * blocks..4 * blocks + rest {
+        axpy(scale * x[k], &a[k * rows..(k + 1) * rows], y);
+    }
 }
 
 /// `y = Ax` for A of rows as long as `x`, row by row.
@@ -61,7 +59,7 @@ pub(super) fn row_products(a: &[f64], x: &[f64], y: &mut [f64]) {
 }
 
 fn norm(x: &[f64]) -> f64 {
-    crate::kernel::dense::squared_norm(x).sqrt()
+    squared_norm(x).sqrt()
 }
 
 /// What is left of a vector off the span of Q, and what of it lies there.
@@ -82,11 +80,6 @@ impl Factor {
             dimension,
             ..Factor::default()
         }
-    }
-
-    /// How many columns N has.
-    pub(super) fn columns(&self) -> usize {
-        self.r.len()
     }
 
     /// How many directions are fixed.
@@ -189,7 +182,7 @@ impl Factor {
     /// Solves `Rᵀx = h` in place.
     pub(super) fn solve_transposed(&self, h: &mut [f64]) {
         for (k, column) in self.r.iter().enumerate() {
-            let dot = crate::kernel::dense::dot(&column[..k], &h[..k]);
+            let dot = dot(&column[..k], &h[..k]);
             h[k] = (h[k] - dot) / column[k];
         }
     }

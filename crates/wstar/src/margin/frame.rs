@@ -107,6 +107,12 @@ impl<'a> Frame<'a> {
         self.signed.intercept.then_some(self.lift)
     }
 
+    /// How many times larger the largest column's scale is than the smallest's.
+    pub(super) fn spread(&self) -> f64 {
+        let largest = self.scale.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        largest / self.scale.iter().copied().fold(largest, f64::min)
+    }
+
     /// Whether all columns have the same scale, so that the optimum is the largest margin's.
     pub(super) fn is_uniform(&self) -> bool {
         self.scale.windows(2).all(|pair| pair[0] == pair[1])
@@ -155,7 +161,7 @@ impl<'a> Frame<'a> {
         let mut shift = DoubleDouble::ZERO;
         for (((&j, v), s), &c) in self.columns.iter().zip(v).zip(&self.scale).zip(&self.centre) {
             weights[j] = v * s;
-            shift = shift + DoubleDouble::product(weights[j], c);
+            shift += DoubleDouble::product(weights[j], c);
         }
         let intercept = match v.last() {
             Some(&b) if self.signed.intercept => (DoubleDouble::product(b, self.lift) - shift).value(),

@@ -147,7 +147,7 @@ fn ascend(signed: &Signed<'_>, rows: &[usize], tol: f64, session: &mut Session<'
 /// w·x in double-double.
 fn long_dot(row: Row<'_>, w: &[f64]) -> DoubleDouble {
     let mut sum = DoubleDouble::ZERO;
-    row.for_each(|j, x| sum = sum + DoubleDouble::product(x, w.get(j).copied().unwrap_or_default()));
+    row.for_each(|j, x| sum += DoubleDouble::product(x, w.get(j).copied().unwrap_or_default()));
     sum
 }
 
@@ -199,7 +199,7 @@ fn report(
     let mut square = DoubleDouble::ZERO;
     weights
         .iter()
-        .for_each(|&w| square = square + DoubleDouble::product(w, w));
+        .for_each(|&w| square += DoubleDouble::product(w, w));
     let primal = if least.high > 0.0 {
         square.value() / 2.0
     } else {
@@ -211,15 +211,15 @@ fn report(
     let mut total = DoubleDouble::ZERO;
     let mut point = vec![DoubleDouble::ZERO; signed.design.features()];
     for &(i, a) in &alpha {
-        total = total + a;
+        total += DoubleDouble::from(a);
         let signed_alpha = a * f64::from(signed.signs[i]);
         signed
             .design
             .row(i)
-            .for_each(|j, x| point[j] = point[j] + DoubleDouble::product(signed_alpha, x));
+            .for_each(|j, x| point[j] += DoubleDouble::product(signed_alpha, x));
     }
     let mut distance = DoubleDouble::ZERO;
-    point.iter().for_each(|&p| distance = distance + p * p);
+    point.iter().for_each(|&p| distance += p * p);
     // The best multiple of α: D(tα) = tΣα − ½t²‖Σαyx‖².
     let factor = total / distance;
     let dual = (total * factor).value() / 2.0;

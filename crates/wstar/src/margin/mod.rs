@@ -109,6 +109,13 @@ pub fn separate(
         ),
         Answer::Undecided => (None, None),
     };
+    // Weights that are not exact are worth what their check says.
+    let proof = match proof {
+        Some(proof) if proof.proof.as_ref().is_some_and(|combination| !combination.exact) => {
+            proof.check(signed.design, signed.signs)?.holds.then_some(proof)
+        }
+        proof => proof,
+    };
     let status = match &proof {
         Some(_) => Status::Converged,
         None => session.stopped.unwrap_or(Status::Completed),

@@ -12,6 +12,7 @@
 
 use num_bigint::{BigInt, Sign};
 use num_rational::BigRational;
+use num_traits::float::FloatCore;
 use num_traits::{One, Signed as _, ToPrimitive, Zero};
 use rayon::prelude::*;
 
@@ -48,23 +49,17 @@ struct Integers<'a> {
     shifts: Vec<i32>,
 }
 
-/// `(m, e)` with value m·2ᵉ.
+/// `(m, e)` with value m·2ᵉ, m odd unless 0.
 fn dyadic(value: f64) -> (i64, i32) {
-    let bits = value.to_bits();
-    let field = ((bits >> 52) & 0x7FF) as i32;
-    let stored = (bits & ((1 << 52) - 1)) as i64;
-    let (mantissa, exponent) = if field == 0 {
-        (stored, -1074)
-    } else {
-        (stored | 1 << 52, field - 1075)
-    };
-    let mantissa = if value < 0.0 { -mantissa } else { mantissa };
+    let (mantissa, exponent, sign) = FloatCore::integer_decode(value);
     let zeros = if mantissa == 0 {
         0
     } else {
-        mantissa.trailing_zeros() as i32
+        mantissa.trailing_zeros()
     };
-    (mantissa >> zeros, exponent + zeros)
+    // 53 bits at most.
+    let odd = i64::try_from(mantissa >> zeros).unwrap_or_default();
+    (odd * i64::from(sign), i32::from(exponent) + zeros as i32)
 }
 
 impl<'a> Integers<'a> {
