@@ -38,7 +38,9 @@ pub(super) fn certify(
     };
     let off = deviations(rows, definition, parameters, dual);
     // A vertex has so few that all of them are stored with every digit.
-    let few = definition.penalty.is_none() && off.len() <= FEW + 4 * definition.layout.len();
+    let few = definition.penalty.is_none()
+        && definition.loss.is_absolute()
+        && off.len() <= FEW + 4 * definition.layout.len();
     let from = if few { PRECISIONS.len() - 1 } else { 0 };
     let mut best: Option<DualityGap> = None;
     for (threshold, coarse) in PRECISIONS.into_iter().skip(from) {
