@@ -416,7 +416,9 @@ fn what_is_forged_does_not_verify() {
             assert!(!verify(&forged, &data).unwrap().holds(), "{settings:?}");
         }
         let fewer = data.select(&(0..99).collect::<Vec<_>>());
-        assert!(!verify(&model, &fewer).unwrap().holds(), "{settings:?}");
+        // Where a multiplier is stored for the row that is missing, that is said before anything is summed.
+        let verdict = verify(&model, &fewer);
+        assert!(!verdict.is_ok_and(|verdict| verdict.holds()), "{settings:?}");
     }
 }
 

@@ -19,6 +19,9 @@ const PRECISIONS: [(f64, bool); 6] = [
     (0.0, false),
 ];
 
+/// So many rows may be stored with every digit beside those that a vertex needs.
+const FEW: usize = 1000;
+
 /// A score this near to its kink, relatively, may fall on either side of it in another order of summing.
 const NEAR: f64 = 1e-9;
 
@@ -48,7 +51,9 @@ pub(super) fn certify(
     };
     let off = deviations(rows, definition, parameters, dual);
     // A vertex has so few that all of them are stored with every digit.
-    let few = off.len() <= 4 * definition.layout.len();
+    let few = definition.penalty.is_none()
+        && definition.loss.is_absolute()
+        && off.len() <= FEW + 4 * definition.layout.len();
     let from = if few { PRECISIONS.len() - 1 } else { 0 };
     for (threshold, coarse) in PRECISIONS.into_iter().skip(from) {
         let pairs: Vec<(u64, f64)> = off

@@ -12,6 +12,7 @@
 //! The multipliers are then computed anew over all rows with twice the digits.
 
 mod basis;
+mod guess;
 mod preprocess;
 mod vertex;
 
@@ -21,6 +22,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use basis::Basis;
+use guess::Guess;
 use preprocess::{Band, Fixed, Frame};
 use vertex::{End, Vertex};
 
@@ -39,8 +41,6 @@ const SAMPLE_TOL: f64 = 1e-5;
 const BAND_TOL: f64 = 1e-9;
 /// Rounds in which strays join the band; then all rows do.
 const MOST_ROUNDS: usize = 30;
-/// Rows among which a basis is chosen by elimination, at most or nearly so.
-const MOST_CANDIDATES: usize = 1 << 14;
 /// What is met, as a share of the largest target.
 const MET: f64 = 1e-12;
 
@@ -137,15 +137,6 @@ struct Run<'r, 'a, 'c> {
     dual: Vec<f64>,
 }
 
-/// Where the simplex method starts.
-struct Guess {
-    basis: Basis,
-    /// Of all rows of the band.
-    sides: Vec<i8>,
-    /// Those of an interior point, if it comes from there.
-    slopes: Option<Vec<f64>>,
-}
-
 /// Where the interior point method ended on some rows.
 struct Inner {
     /// On the scaled columns.
@@ -205,13 +196,13 @@ impl Run<'_, '_, '_> {
                         self.dual = vec![0.0; frame.rows.len()];
                         (list.iter().zip(&inner.dual)).for_each(|(&i, &alpha)| self.dual[i] = alpha);
                     }
-                    match self.guess(&band, list.len(), &inner) {
+                    match Guess::new(frame, &band, list.len(), &inner) {
                         Some(guess) => guess,
                         None => return Ok(Status::IterationLimit),
                     }
                 }
             };
-            let (basis, beyond) = self.complete(basis, &band, &list, fixed.is_some());
+            let (basis, beyond) = guess::complete(frame, basis, &band, &list, fixed.is_some());
             if let Some(beyond) = beyond {
                 // The band lacks a column that rows outside of it have.
                 sides[beyond] = 0;
@@ -350,97 +341,6 @@ impl Run<'_, '_, '_> {
             at: solution.parameters,
             dual: solution.dual.unwrap_or_else(|| vec![0.0; band.targets.len()]),
         }))
-    }
-
-    /// The basis that the slopes between both ends tell, and the sides of all other rows.
-    fn guess(&self, band: &Band, count: usize, inner: &Inner) -> Option<Guess> {
-        let (low, high) = self.frame.slopes;
-        let width = self.frame.width();
-        let mut residuals: Vec<f64> = (0..count)
-            .map(|i| band.targets[i] - band.design.row(i).dot(&inner.at))
-            .collect();
-        let slope = |i: usize| -inner.dual[i] / band.weights[i];
-        let sides: Vec<i8> = (0..count)
-            .map(|i| if slope(i) < 0.5 * (low + high) { 1 } else { -1 })
-            .collect();
-        let mut sorted: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
-        let typical = match sorted.len() {
-            0 => 1.0,
-            length => *sorted.select_nth_unstable_by(length / 2, f64::total_cmp).1,
-        };
-        residuals.iter_mut().for_each(|r| *r = r.abs());
-        // Where the slopes do not tell, the smaller residuals do.
-        let mut candidates: Vec<(usize, f64)> = (0..count)
-            .map(|i| {
-                let room = (slope(i) - low).min(high - slope(i)).max(0.0) / (high - low);
-                let near = typical / (typical + residuals[i] + f64::MIN_POSITIVE);
-                (i, room + 1e-8 * near)
-            })
-            .collect();
-        let by_weight = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        candidates.sort_unstable_by(by_weight);
-        // Rare columns may take more rows than the foremost.
-        let mut most = 3 * width + 64;
-        let mut basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
-        while basis.rank() < width && most < count && most < MOST_CANDIDATES {
-            most *= 16;
-            basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
-        }
-        Some(Guess {
-            basis,
-            slopes: Some((0..count).map(slope).collect()),
-            sides,
-        })
-    }
-
-    /// Adds rows of the band for columns that a basis lacks; gives the number of a row elsewhere that has such a
-    /// column, if none of the band has.
-    fn complete(
-        &self,
-        mut basis: Basis,
-        band: &Band,
-        list: &[usize],
-        outside: bool,
-    ) -> (Basis, Option<usize>) {
-        let width = self.frame.width();
-        loop {
-            let rest = basis.rest(&band.design);
-            if rest.is_empty() {
-                return (basis, None);
-            }
-            let mut best: Option<(usize, usize, f64)> = None;
-            for row in 0..list.len() {
-                let x = band.design.row(row).to_dense(width);
-                if let Some((column, left)) = rest.of(&x)
-                    && best.is_none_or(|(_, _, most)| left > most)
-                {
-                    best = Some((row, column, left));
-                }
-            }
-            match best {
-                Some((row, column, _)) => {
-                    if !basis.extend(row, column, &band.design) {
-                        return (basis, None);
-                    }
-                }
-                None if !outside => return (basis, None),
-                None => {
-                    let mut found: Option<(usize, f64)> = None;
-                    let mut x = vec![0.0; width];
-                    for &i in &self.frame.active {
-                        x.fill(0.0);
-                        self.frame.lift(i, &mut x);
-                        if let Some((_, left)) = rest.of(&x)
-                            && found.is_none_or(|(_, most)| left > most)
-                        {
-                            found = Some((i, left));
-                        }
-                    }
-                    let found = found.map(|(i, _)| i);
-                    return (basis, found);
-                }
-            }
-        }
     }
 
     /// The multipliers of all rows; gives the gap and the objective.

@@ -1,0 +1,110 @@
+//! From an interior point to a basis: which rows a vertex nearby meets.
+
+use super::Inner;
+use super::basis::Basis;
+use super::preprocess::{Band, Frame};
+
+/// Rows among which a basis is chosen by elimination, at most or nearly so.
+const MOST_CANDIDATES: usize = 1 << 14;
+
+/// Where the simplex method starts.
+pub(super) struct Guess {
+    pub(super) basis: Basis,
+    /// Of all rows of the band.
+    pub(super) sides: Vec<i8>,
+    /// Those of an interior point, if it comes from there.
+    pub(super) slopes: Option<Vec<f64>>,
+}
+
+impl Guess {
+    /// The basis that the slopes between both ends tell, and the sides of all other rows.
+    pub(super) fn new(frame: &Frame<'_>, band: &Band, count: usize, inner: &Inner) -> Option<Self> {
+        let (low, high) = frame.slopes;
+        let width = frame.width();
+        let mut residuals: Vec<f64> = (0..count)
+            .map(|i| band.targets[i] - band.design.row(i).dot(&inner.at))
+            .collect();
+        let slope = |i: usize| -inner.dual[i] / band.weights[i];
+        let sides: Vec<i8> = (0..count)
+            .map(|i| if slope(i) < 0.5 * (low + high) { 1 } else { -1 })
+            .collect();
+        let mut sorted: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
+        let typical = match sorted.len() {
+            0 => 1.0,
+            length => *sorted.select_nth_unstable_by(length / 2, f64::total_cmp).1,
+        };
+        residuals.iter_mut().for_each(|r| *r = r.abs());
+        // Where the slopes do not tell, the smaller residuals do.
+        let mut candidates: Vec<(usize, f64)> = (0..count)
+            .map(|i| {
+                let room = (slope(i) - low).min(high - slope(i)).max(0.0) / (high - low);
+                let near = typical / (typical + residuals[i] + f64::MIN_POSITIVE);
+                (i, room + 1e-8 * near)
+            })
+            .collect();
+        let by_weight = |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        candidates.sort_unstable_by(by_weight);
+        // Rare columns may take more rows than the foremost.
+        let mut most = 3 * width + 64;
+        let mut basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        while basis.rank() < width && most < count && most < MOST_CANDIDATES {
+            most *= 16;
+            basis = Basis::choose(&band.design, width, &candidates[..most.min(count)])?;
+        }
+        Some(Guess {
+            basis,
+            slopes: Some((0..count).map(slope).collect()),
+            sides,
+        })
+    }
+}
+
+/// Adds rows of the band for columns that a basis lacks; gives the number of a row elsewhere that has such a
+/// column, if none of the band has.
+pub(super) fn complete(
+    frame: &Frame<'_>,
+    mut basis: Basis,
+    band: &Band,
+    list: &[usize],
+    outside: bool,
+) -> (Basis, Option<usize>) {
+    let width = frame.width();
+    loop {
+        let rest = basis.rest(&band.design);
+        if rest.is_empty() {
+            return (basis, None);
+        }
+        let mut best: Option<(usize, usize, f64)> = None;
+        for row in 0..list.len() {
+            let x = band.design.row(row).to_dense(width);
+            if let Some((column, left)) = rest.of(&x)
+                && best.is_none_or(|(_, _, most)| left > most)
+            {
+                best = Some((row, column, left));
+            }
+        }
+        match best {
+            Some((row, column, _)) => {
+                if !basis.extend(row, column, &band.design) {
+                    return (basis, None);
+                }
+            }
+            None if !outside => return (basis, None),
+            None => {
+                let mut found: Option<(usize, f64)> = None;
+                let mut x = vec![0.0; width];
+                for &i in &frame.active {
+                    x.fill(0.0);
+                    frame.lift(i, &mut x);
+                    if let Some((_, left)) = rest.of(&x)
+                        && found.is_none_or(|(_, most)| left > most)
+                    {
+                        found = Some((i, left));
+                    }
+                }
+                let found = found.map(|(i, _)| i);
+                return (basis, found);
+            }
+        }
+    }
+}
