@@ -134,9 +134,11 @@ fn what_it_is_not_made_for_is_refused() {
         assert!(InteriorPoint::default().check(&case.problem()).is_ok());
     }
     case.loss = LossName::Logistic;
+    assert!(InteriorPoint::default().check(&case.problem()).is_ok());
+    assert!(InteriorPoint::extended().check(&case.problem()).is_err());
+    case.penalty = Penalty::L2;
     assert!(InteriorPoint::default().check(&case.problem()).is_err());
     case.loss = LossName::SigmoidMse;
-    case.penalty = Penalty::L2;
     assert!(DualCoordinateDescent::default().check(&case.problem()).is_err());
 }
 

@@ -24,7 +24,7 @@ const MOST_CONSTRAINTS: usize = 3000;
 /// And than these if it is only a penalty's constraints that are missed by rounding.
 const MOST_CAREFUL: usize = 1000;
 /// And than these if the outputs of softmax are repaired together.
-const MOST_TOGETHER: usize = 400;
+const MOST_TOGETHER: usize = 1200;
 /// Eigenvalues below this share of the largest are taken for 0.
 const RANK: f64 = 1e-13;
 

@@ -97,17 +97,20 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.penalty.is_smooth() {
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
-            LossName::Softmax => (
-                vec![S::OrthantNewton, S::CoordinateDescent],
-                "ℓ1, several scores a row",
-            ),
-            _ => {
-                let mut names = vec![S::CoordinateDescent];
-                if few && matches!(definition.loss, LossName::SquaredHinge | LossName::Squared) {
+            loss => {
+                let (mut names, why) = match loss {
+                    LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
+                    _ => (vec![S::CoordinateDescent], "ℓ1"),
+                };
+                // Those that cannot take the loss are passed by.
+                if few {
                     names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
                 }
-                names.push(S::OrthantNewton);
-                (names, "ℓ1")
+                names.push(match loss {
+                    LossName::Softmax => S::CoordinateDescent,
+                    _ => S::OrthantNewton,
+                });
+                (names, why)
             }
         };
     }

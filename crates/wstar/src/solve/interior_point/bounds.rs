@@ -20,6 +20,8 @@ use crate::solve::lanes::{add, pass};
 
 /// The gap is bounded in earnest when its estimate is this many times the tolerance.
 const NEAR: f64 = 1e3;
+/// What share of the tolerance a point may lose by having zeros.
+const SPARSE: f64 = 0.01;
 /// Projections at most; rounding is reached after two or three.
 const MOST_PROJECTIONS: usize = 6;
 /// Entries summed at a time.
@@ -102,14 +104,26 @@ impl<'a> Bounds<'a> {
         self.primal - self.dual
     }
 
-    /// The point and the multipliers to end with.
-    pub(super) fn finish<S: Scalar>(mut self, run: &mut Run<'_, S>) -> (Vec<f64>, Vec<f64>) {
+    /// The point and the multipliers to end with; weights that ℓ1 holds at 0 are 0.
+    pub(super) fn finish<S: Scalar>(mut self, run: &mut Run<'_, S>, tol: f64) -> (Vec<f64>, Vec<f64>) {
         if self.point.is_none() {
             let sums = run.advance(0.0);
             let normal = run.normal(&sums);
             self.update(run, &sums, normal.as_ref(), f64::INFINITY);
         }
-        let point = self.point.unwrap_or_else(|| run.parameters());
+        let (primal, point) = (self.primal, self.point(run));
+        let sparse: Vec<f64> = point
+            .iter()
+            .zip(&run.kinks)
+            .map(|(&w, kink)| if kink.is_at_end() { w } else { 0.0 })
+            .collect();
+        if sparse != point {
+            // Nothing is lost by that but rounding, or the slopes have not settled yet.
+            self.primal = primal + SPARSE * tol * primal.abs().max(1.0);
+            let scores = self.scores(&sparse);
+            self.offer(run, &scores, &sparse, 1.0, false);
+        }
+        let point = self.point(run);
         let multipliers = self.multipliers.unwrap_or_else(|| vec![0.0; self.rows.len()]);
         (point, multipliers)
     }

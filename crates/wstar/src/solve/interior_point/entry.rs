@@ -139,6 +139,13 @@ impl<S: Scalar> Entry<S> {
         }
     }
 
+    /// Whether the slope is as good as at an end of its interval: any other kink holds its score at 0.
+    pub(super) fn is_at_end(&self) -> bool {
+        /// How near that is, relatively.
+        const NEAR: f64 = 0.01;
+        self.weight == 0.0 || self.p.value().min(self.q.value()) <= NEAR * self.piece.hi
+    }
+
     /// How the slope answers to the score: ds/dz.
     pub(super) fn curvature(&self) -> S {
         let (p, q) = (self.p, self.q);

@@ -1,5 +1,6 @@
 //! A primal–dual interior point method (Mehrotra, On the implementation of a primal-dual interior point method, SIAM
-//! J. Optimization 2, 1992) for losses that are pieces of lines and parabolas: hinge, absolute, squared hinge, squared.
+//! J. Optimization 2, 1992) for losses that are pieces of lines and parabolas: hinge, absolute, squared hinge, squared;
+//! and for all smooth ones under ℓ1 (`smooth.rs`).
 //!
 //! Minimise R(θ) + Σᵢ cᵢ ℓᵢ(zᵢ) with z = X̃θ, for R of ℓ2, ℓ1, the elastic net or none, and losses of the form
 //! ℓ(z) = max over lo ≤ s ≤ hi of s(z − at) − bend·s²/2 (`piece.rs`). ℓ1 is of the same kind, a kink of weight l1 at
@@ -26,6 +27,7 @@ mod entry;
 mod normal;
 mod piece;
 mod scalar;
+mod smooth;
 
 use bounds::Bounds;
 use entry::{Entry, Reach};
@@ -50,7 +52,7 @@ const WARMEST: f64 = 1e-3;
 /// The most products an iteration in double-double may take, each of some nanoseconds.
 const MOST_EXTENDED_WORK: f64 = 2e9;
 
-/// A primal–dual interior point method for hinge, absolute, squared hinge and squared loss.
+/// A primal–dual interior point method for hinge, absolute, squared hinge and squared loss, and for others under ℓ1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InteriorPoint {
     /// The most parameters: a matrix of their square is factored in every iteration.
@@ -91,9 +93,12 @@ impl Solver for InteriorPoint {
     }
 
     fn check(&self, problem: &Problem<'_>) -> Result<()> {
-        if Piece::new(problem.loss, 1.0).is_none() {
+        let by_pieces = Piece::new(problem.loss, 1.0).is_some();
+        let smooth = problem.loss.is_convex() && !problem.penalty.is_smooth() && !self.extended;
+        if !by_pieces && !smooth {
             return Err(Error::settings(format!(
-                "the interior point solver is for hinge, absolute, squared hinge and squared loss, not {}",
+                "{} is not for {} loss with this penalty",
+                self.name().name(),
                 problem.loss.name()
             ))
             .hint("newton and lbfgs solve smooth losses"));
@@ -127,6 +132,9 @@ impl Solver for InteriorPoint {
     fn solve(&self, problem: &mut Problem<'_>, start: &[f64], control: &mut Control<'_>) -> Result<Solution> {
         self.check(problem)?;
         control.enter(self.name());
+        if Piece::new(problem.loss, 1.0).is_none() {
+            return smooth::run(self, problem, control);
+        }
         let problem = &*problem;
         let Some(rows) = &problem.rows else {
             return Err(Error::settings(
@@ -162,12 +170,12 @@ impl InteriorPoint {
             iterations += 1;
             // Residuals, the normal matrix with the predictor, and the corrector.
             control.passed(3);
-            let point = bounds.point(&run);
-            if let Some(status) = control.iterate(problem, &point, bounds.objective(&sums, &run), gap) {
+            let (point, objective) = (bounds.point(&run), bounds.objective(&sums, &run));
+            if let Some(status) = control.iterate(problem, &point, objective, gap) {
                 break status;
             }
-            // Far from the end no dual point may be feasible yet, while complementarity goes down all the same.
-            let nearer = gap < 0.9 * last_gap || sums.complementarity < 0.9 * least;
+            let counts = counts(sums.complementarity, objective, control.tol);
+            let nearer = gap < 0.9 * last_gap || (counts && sums.complementarity < 0.9 * least);
             since_best = if nearer { 0 } else { since_best + 1 };
             last_gap = last_gap.min(gap);
             least = least.min(sums.complementarity);
@@ -183,7 +191,7 @@ impl InteriorPoint {
             };
             step = next;
         };
-        let (parameters, dual) = bounds.finish(&mut run);
+        let (parameters, dual) = bounds.finish(&mut run, control.tol);
         Solution {
             parameters,
             dual: Some(dual),
@@ -500,6 +508,12 @@ impl<'a, S: Scalar> Run<'a, S> {
         }
         total
     }
+}
+
+/// Whether complementarity going down is progress: far from the end no dual point may be feasible yet, while at the
+/// end it goes down for ever.
+fn counts(complementarity: f64, objective: f64, tol: f64) -> bool {
+    complementarity > 1e-6 * tol * objective.abs().max(1.0)
 }
 
 /// The power of two near the mean weight of a row that has one.

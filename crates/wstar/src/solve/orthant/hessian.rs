@@ -56,7 +56,8 @@ impl Curved for Gram<'_> {
             most_products: usize::MAX,
             most_stops: 1000,
             most_faces: 20,
-            most_rounds: 300,
+            // A round takes as long as several factorisations.
+            most_rounds: (20_000 / self.slopes.len().max(1)).clamp(25, 300),
         }
     }
 

@@ -91,6 +91,8 @@ pub(crate) struct Minimum {
     pub(crate) at: Vec<f64>,
     /// Whether the gap is what it was to be.
     pub(crate) reached: bool,
+    /// Whether all rounds were used up, while the model was still falling.
+    pub(crate) spent: bool,
 }
 
 /// A quadratic model and the point that it is minimised from.
@@ -131,6 +133,7 @@ impl<'a, C: Curved> Model<'a, C> {
         let (mut best_gap, mut best_value) = (f64::INFINITY, f64::INFINITY);
         let mut best_at = self.at.clone();
         let mut waited = 0;
+        let mut spent = true;
         for _ in 0..self.curved.effort().most_rounds {
             let moved = round(&mut self)?;
             let (gap, value) = self.gap();
@@ -147,12 +150,14 @@ impl<'a, C: Curved> Model<'a, C> {
                 best_at.clone_from(&self.at);
             }
             if gap <= target || !moved || waited > PATIENCE {
+                spent = false;
                 break;
             }
         }
         Ok(Minimum {
             at: best_at,
             reached: best_gap <= target,
+            spent,
         })
     }
 

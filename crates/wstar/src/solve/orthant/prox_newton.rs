@@ -10,7 +10,7 @@ use crate::oracle::Query;
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::orthant::hessian::{Gram, Products};
-use crate::solve::orthant::model::{Effort, Model};
+use crate::solve::orthant::model::{Effort, Minimum, Model};
 use crate::solve::{Control, Solution};
 use crate::watch::Status;
 
@@ -31,6 +31,10 @@ const PATIENCE: u32 = 4;
 /// columns they can go on for days, and other solvers do better.
 const CRAWL_STEPS: u32 = 30;
 const CRAWL: f64 = 0.1;
+/// Models in a row that a whole Hessian's rounds could not solve, after which a solver that factors it once a step
+/// does better; only where there are few enough weights for that.
+const MOST_UNSOLVED: u32 = 1;
+const FEW: usize = 2000;
 /// How much of the problem's gap a model's may keep.
 const TIGHTNESS: f64 = 1e-3;
 /// The same where a product costs a pass.
@@ -65,6 +69,7 @@ pub(crate) fn prox_newton(
     let (mut since, mut earlier) = (0, (f64::INFINITY, f64::INFINITY));
     // How much of the objective the last step took away.
     let mut dropped = 1.0;
+    let mut unsolved = 0;
     // Whether conjugate gradients have failed on a model that mattered.
     let mut stuck = false;
     let status = loop {
@@ -103,27 +108,37 @@ pub(crate) fn prox_newton(
             Inner::Sweeps => {
                 let gram = Gram::new(&here.hessian, slopes);
                 let model = Model::new(gram, &penalties, &ridge, &at, here.loss, &here.gradient);
-                model.by_sweeps(tight)?.at
+                model.by_sweeps(tight)?
             }
             Inner::Faces => {
                 let gram = Gram::new(&here.hessian, slopes);
                 let model = Model::new(gram, &penalties, &ridge, &at, here.loss, &here.gradient);
-                model.by_swept_orthants(tight)?.at
+                model.by_swept_orthants(tight)?
             }
             Inner::Products(most) => {
                 let free = stuck.then(|| free_set(&penalties, &at, &here.gradient));
                 if let Some(free) = free.filter(|free| free.len() <= MOST_COLUMNS) {
-                    column_model(problem, &at, &here, &free, &penalties, &ridge, tight)?
+                    let at = column_model(problem, &at, &here, &free, &penalties, &ridge, tight)?;
+                    Minimum {
+                        at,
+                        reached: true,
+                        spent: false,
+                    }
                 } else {
                     let effort = effort(most, dropped, Problem::relative(gap, here.objective));
                     let products = Products::new(&mut *problem.oracle, &at, &diagonal, slopes, effort);
                     let model = Model::new(products, &penalties, &ridge, &at, here.loss, &here.gradient);
                     let minimum = model.by_orthants(aim.max(LOOSENESS * gap))?;
                     stuck |= !minimum.reached && dropped <= SETTLED;
-                    minimum.at
+                    minimum
                 }
             }
         };
+        unsolved = if next.spent { unsolved + 1 } else { 0 };
+        if unsolved > MOST_UNSOLVED && length <= FEW && problem.rows.is_some() {
+            break Status::IterationLimit;
+        }
+        let next = next.at;
         let along: Vec<f64> = next.iter().zip(&at).map(|(next, at)| next - at).collect();
         let promised =
             dot(&here.gradient, &along) + problem.penalty_value(&next) - problem.penalty_value(&at);
