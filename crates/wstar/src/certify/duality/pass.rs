@@ -327,8 +327,9 @@ impl Span<'_> {
                     }
                 });
             }
-            for k in 0..gathered.best.len() - features {
-                let share = f64::from(u8::from(k == class)) - alpha[k] / weight;
+            let outputs = gathered.best.len() - features;
+            for (k, alpha) in alpha.iter().enumerate().take(outputs) {
+                let share = f64::from(u8::from(k == class)) - alpha / weight;
                 visit(features + k, weight * share.min(1.0 - share));
             }
         };
