@@ -1,4 +1,4 @@
-//! The interior point method for hinge and absolute loss: the optimum of a general solver, dual points that
+//! The interior point method, for hinge and absolute loss above all: the optimum of a general solver, dual points that
 //! are feasible, and the known optima of published sets.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -52,6 +52,53 @@ fn every_penalty_and_intercept_meets_the_general_solver() {
                 }
                 check(&case, 1e-9);
             }
+        }
+    }
+}
+
+/// The dual points prove the optima: no other solver is asked.
+#[test]
+fn every_loss_in_both_arithmetics() {
+    let losses = [
+        LossName::Hinge,
+        LossName::Absolute,
+        LossName::SquaredHinge,
+        LossName::Squared,
+    ];
+    for (loss, intercept) in losses.into_iter().zip([0, 1, 2, 0]) {
+        for penalty in &PENALTIES[..3] {
+            let mut case = Case::random(11, 40, 5, loss);
+            (case.penalty, case.intercept) = (*penalty, INTERCEPTS[intercept]);
+            for (i, weight) in case.weights.iter_mut().enumerate() {
+                *weight = 10f64.powi(i as i32 % 11 - 5);
+            }
+            let double = case.solve(&InteriorPoint::default(), 1e-8);
+            let extended = case.solve(&InteriorPoint::extended(), 1e-10);
+            for (solution, tol) in [(&double, 1e-8), (&extended, 1e-10)] {
+                assert_eq!(solution.status, Status::Converged, "{loss:?} {penalty:?}");
+                let gap = case.gap(solution);
+                assert!(gap <= 2.0 * tol, "{loss:?} {penalty:?}: {gap:e}");
+            }
+        }
+    }
+}
+
+/// Logistic loss under ℓ1: the optimum of coordinate descent, with the same zeros.
+#[test]
+fn smooth_losses_under_l1() {
+    use wstar::solve::CoordinateDescent;
+    for penalty in &PENALTIES[1..3] {
+        for intercept in INTERCEPTS {
+            let mut case = Case::random(13, 80, 12, LossName::Logistic);
+            case.targets.iter_mut().for_each(|y| *y = y.signum());
+            (case.penalty, case.intercept) = (*penalty, intercept);
+            let one = case.solve(&InteriorPoint::default(), 1e-9);
+            let other = case.solve(&CoordinateDescent::default(), 1e-9);
+            assert_eq!(one.status, Status::Converged);
+            let (a, b) = (case.objective(&one.parameters), case.objective(&other.parameters));
+            assert!((a - b).abs() <= 2e-9 * b.max(1.0), "{a} {b}");
+            let zeros = |w: &[f64]| w.iter().map(|w| *w == 0.0).collect::<Vec<_>>();
+            assert_eq!(zeros(&one.parameters), zeros(&other.parameters));
         }
     }
 }

@@ -275,6 +275,29 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn many_sums_are_each_as_one(rows in prop::collection::vec((-1e3..1e3f64, -1e-14..1e-14f64, -1e3..1e3f64, -1e9..1e9f64), 1..40)) {
+            let (mut sums, mut errors) = ([0.0; 2], [0.0; 2]);
+            let mut each = [Compensated::default(); 2];
+            for (a, low, b, c) in rows {
+                let a = DoubleDouble::from(a) + low;
+                add_products(a, &[b, c], &mut sums, &mut errors);
+                each[0].add_product(a, b);
+                each[1].add_product(a, c);
+            }
+            for k in 0..2 {
+                prop_assert_eq!(DoubleDouble::from(sums[k]) + errors[k], each[k].total());
+            }
+        }
+    }
+
+    #[test]
+    fn the_low_part_decides_where_the_high_parts_agree() {
+        let one = DoubleDouble::from(1.0);
+        assert!(one < one + 1e-20 && one - DoubleDouble::from(1e-20) < one);
+    }
+
     #[test]
     fn cancellation_loses_nothing() {
         let third = DoubleDouble::from(1.0) / DoubleDouble::from(3.0);

@@ -13,6 +13,7 @@ mod descent;
 mod enumerate;
 mod number;
 mod pencil;
+mod place;
 pub(crate) mod points;
 mod proof;
 mod search;

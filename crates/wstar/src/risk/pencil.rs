@@ -12,20 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::enumerate::{Arrangement, MOST};
 use super::number::{Approximate, Number, Planar};
-
-/// Where the best dichotomy of a sweep lies.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
-    pub(super) cost: f64,
-    /// How many groups of directions were passed.
-    passed: usize,
-    /// Whether the next group lies on the hyperplane itself.
-    on: bool,
-    /// Whether the hyperplane is turned to its other side.
-    reversed: bool,
-    /// Whether the flat lies on the hyperplane as a whole.
-    flat_on: bool,
-}
+use super::place::Place;
 
 /// All rows, projected along one of them: what the pencils through it have in common.
 pub(super) struct Along {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::normal::Normal;
 use super::piece::Piece;
+use super::run::{Run, Totals};
 use super::scalar::Scalar;
-use super::{Run, Totals};
 use crate::oracle::Rows;
 use crate::problem::{Intercept, Problem};
 use crate::solve::intercept::{balance, best_intercept};

@@ -10,7 +10,8 @@
 use super::entry::{Entry, Reach};
 use super::normal::Normal;
 use super::piece::Piece;
-use super::{InteriorPoint, PATIENCE, barrier_weight, column_scales, counts};
+use super::run::{barrier_weight, column_scales};
+use super::{InteriorPoint, PATIENCE, counts};
 use crate::error::{Error, Result};
 use crate::kernel::dense::dot;
 use crate::oracle::{Layout, Query};
