@@ -19,7 +19,11 @@ const LOSSES: [LossName; 2] = [LossName::Hinge, LossName::Absolute];
 fn check(case: &Case, tol: f64) {
     let told = format!("{:?} {:?} {:?}", case.loss, case.penalty, case.intercept);
     let mut seen = Seen::default();
-    let solution = case.watched(&InteriorPoint::default(), tol, &mut seen);
+    let mut solution = case.watched(&InteriorPoint::default(), tol, &mut seen);
+    if solution.status != Status::Converged {
+        // Where doubles leave more, they say so, and the same method with twice the digits takes over, as it does in a fit.
+        solution = case.watched(&InteriorPoint::extended(), tol, &mut seen);
+    }
     assert_eq!(solution.status, Status::Converged, "{told}: {:?}", seen.gaps);
     let gap = case.gap(&solution);
     assert!(

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::certify::compensated::Compensated;
 use crate::certify::duality::repair::{add_product, is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
+use crate::data::Row;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Softmax, VectorLoss, on_loss};
 use crate::oracle::{Blocks, Rows};
@@ -167,6 +168,14 @@ pub(crate) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
     }
 }
 
+/// w·x + b with every digit of every product.
+fn careful_score(row: Row<'_>, w: &[f64], b: f64) -> f64 {
+    let mut sum = Compensated::default();
+    row.for_each(|j, x| add_product(&mut sum, w[j], x));
+    sum.add(b);
+    sum.value()
+}
+
 /// Passes over all rows once.
 pub(super) fn gather(
     blocks: &mut dyn Blocks,
@@ -238,7 +247,10 @@ impl Span<'_> {
                 let row = self.rows.design.row(i);
                 for (k, score) in scores.iter_mut().enumerate() {
                     let (w, b) = layout.output(self.parameters, k);
-                    *score = row.dot(w) + b;
+                    *score = match self.care {
+                        Care::Plain => row.dot(w) + b,
+                        Care::Every => careful_score(row, w, b),
+                    };
                 }
                 let room = self.dualize(i, weight, &scores, &mut alpha, &mut gathered);
                 for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {

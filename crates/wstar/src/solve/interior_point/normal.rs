@@ -133,10 +133,11 @@ mod tests {
         let x = Normal::new(lower, 2)
             .unwrap()
             .solve(&[near + 2.0, near * near + 2.0]);
-        // (K)(1, 1) = (2 + near, …) fails; what solves it is found by substitution of x = (x₀, x₁).
+        // A backward stable solution leaves a few roundings, 2⁻¹⁰⁴ each, of |K|·|x|; here x is 10¹⁰. Doubles leave 10⁻⁶.
+        let most = 32.0 * 0.5f64.powi(104) * 4.0 * x[0].value().abs();
         let left = two * x[0] + (near + 1.0) * x[1] - (near + 2.0);
-        assert!(left.value().abs() < 1e-28, "{x:?} {left:?}");
+        assert!(left.value().abs() < most, "{x:?} {left:?}");
         let left = (near + 1.0) * x[0] + (near * near + 1.0) * x[1] - (near * near + 2.0);
-        assert!(left.value().abs() < 1e-28, "{x:?} {left:?}");
+        assert!(left.value().abs() < most, "{x:?} {left:?}");
     }
 }

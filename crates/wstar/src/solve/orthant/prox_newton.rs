@@ -130,7 +130,11 @@ pub(crate) fn prox_newton(
                     let model = Model::new(products, &penalties, &ridge, &at, here.loss, &here.gradient);
                     let minimum = model.by_orthants(aim.max(LOOSENESS * gap))?;
                     stuck |= !minimum.reached && dropped <= SETTLED;
-                    minimum
+                    // Conjugate gradients are cut short on purpose, and go on from there in the next step.
+                    Minimum {
+                        spent: false,
+                        ..minimum
+                    }
                 }
             }
         };
