@@ -19,7 +19,7 @@
 //!
 //! **Digits.** Towards the end g spans all magnitudes, and with columns of very different sizes, nearly collinear ones or
 //! fewer rows than columns the condition of that system passes 10¹⁶ long before the gap is small. The method is
-//! therefore written for any [`Scalar`]: in double-double, at some thirty times the cost, conditions up to 10³⁰ do
+//! therefore written for any `Scalar`: in double-double, at some thirty times the cost, conditions up to 10³⁰ do
 //! no harm. It is the last resort of `auto`, while the work is affordable.
 
 mod bounds;
