@@ -280,6 +280,28 @@ fn columns_that_repeat_are_constant_or_of_huge_scale() {
 }
 
 #[test]
+fn the_ends_of_the_range_of_doubles() {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let values = [0.0, 1.0, 3.0, 1e300, 1e200, 1e-300, 5e-324, 2.5e-310, 1e16];
+    for trial in 0..200 {
+        let d = random.random_range(1..=3);
+        let n = random.random_range(2..=7);
+        let rows: Rows = (0..n)
+            .map(|_| {
+                (0..d)
+                    .map(|_| {
+                        let sign = if random.random_range(0..2) == 0 { 1.0 } else { -1.0 };
+                        sign * values[random.random_range(0..values.len())]
+                    })
+                    .collect()
+            })
+            .collect();
+        let signs = labels(&mut random, n);
+        agrees(&rows, &signs, trial % 2 == 0);
+    }
+}
+
+#[test]
 fn corner_cases() {
     let (plus, minus) = (1, -1);
     for intercept in [true, false] {
