@@ -150,8 +150,11 @@ fn agrees(rows: &Rows, signs: &[i8], intercept: bool) -> Verdict {
     }
     assert!(proof.margin.lower <= proof.margin.upper);
     if expected == Verdict::Separable {
-        // Beyond that, what doubles can hold of a hyperplane may have hardly any margin left.
-        let moderate = rows.iter().flatten().all(|x| x.abs() < 1e15);
+        // Beyond that, what doubles can hold of a hyperplane or of a score may leave no margin to be measured.
+        let moderate = rows
+            .iter()
+            .flatten()
+            .all(|&x| x == 0.0 || (1e-250..1e15).contains(&x.abs()));
         let plane = proof.hyperplane.as_ref().unwrap();
         let mut numbers = plane.weights.iter().chain([&plane.intercept]);
         let doubles = numbers.all(|w| matches!(w, Number::Double(_)));

@@ -116,7 +116,10 @@ impl Ranges {
             .collect();
         let mut all = Ranges::empty(features);
         for part in parts {
-            all.classes.iter_mut().zip(&part.classes).for_each(|(to, from)| to.merge(from));
+            all.classes
+                .iter_mut()
+                .zip(&part.classes)
+                .for_each(|(to, from)| to.merge(from));
         }
         if signed.design.is_sparse() {
             all.classes.iter_mut().for_each(Columns::see_zeros);
