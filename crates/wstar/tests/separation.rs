@@ -150,8 +150,11 @@ fn agrees(rows: &Rows, signs: &[i8], intercept: bool) -> Verdict {
     }
     assert!(proof.margin.lower <= proof.margin.upper);
     if expected == Verdict::Separable {
-        // Beyond that, what doubles can hold of a hyperplane may have hardly any margin left.
-        let moderate = rows.iter().flatten().all(|x| x.abs() < 1e15);
+        // Beyond that, what doubles can hold of a hyperplane or of a score may leave no margin to be measured.
+        let moderate = rows
+            .iter()
+            .flatten()
+            .all(|&x| x == 0.0 || (1e-250..1e15).contains(&x.abs()));
         let plane = proof.hyperplane.as_ref().unwrap();
         let mut numbers = plane.weights.iter().chain([&plane.intercept]);
         let doubles = numbers.all(|w| matches!(w, Number::Double(_)));
@@ -276,6 +279,28 @@ fn columns_that_repeat_are_constant_or_of_huge_scale() {
         };
         both(&mut signs);
         agrees(&rows, &signs, trial % 3 != 0);
+    }
+}
+
+#[test]
+fn the_ends_of_the_range_of_doubles() {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let values = [0.0, 1.0, 3.0, 1e300, 1e200, 1e-300, 5e-324, 2.5e-310, 1e16];
+    for trial in 0..200 {
+        let d = random.random_range(1..=3);
+        let n = random.random_range(2..=7);
+        let rows: Rows = (0..n)
+            .map(|_| {
+                (0..d)
+                    .map(|_| {
+                        let sign = if random.random_range(0..2) == 0 { 1.0 } else { -1.0 };
+                        sign * values[random.random_range(0..values.len())]
+                    })
+                    .collect()
+            })
+            .collect();
+        let signs = labels(&mut random, n);
+        agrees(&rows, &signs, trial % 2 == 0);
     }
 }
 

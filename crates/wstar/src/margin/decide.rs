@@ -205,7 +205,7 @@ impl Decision<'_, '_, '_> {
             rows.sort_unstable();
             let ranges = Ranges::of(&self.signed, &rows);
             let dimension = ranges.telling(self.signed.intercept).len() + 1;
-            if ranges.rows.contains(&0) && self.signed.intercept || !fits_in_memory(dimension, rows.len()) {
+            if ranges.rows().contains(&0) && self.signed.intercept || !fits_in_memory(dimension, rows.len()) {
                 return Answer::Undecided;
             }
             let mut search = Search::new(Frame::new(self.signed, &ranges, Scaling::Each), &rows);

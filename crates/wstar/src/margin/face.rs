@@ -34,7 +34,11 @@ pub(super) fn reduce(search: &mut Search<'_>, first: &[(usize, f64)], session: &
     let mut new = points.clone();
     let mut stages = 1;
     loop {
+        let before = search.fixed();
         search.fix(&new);
+        if search.fixed() == before {
+            return Reduced::Blurred;
+        }
         match search.decide(session) {
             Found::Circuit(circuit) => {
                 new = circuit.into_iter().map(|(i, _)| i).collect();

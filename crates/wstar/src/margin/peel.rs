@@ -74,7 +74,7 @@ pub(super) fn peel(signed: &Signed<'_>, mut rows: Vec<usize>, stop: &mut dyn FnM
     let mut first = None;
     loop {
         let ranges = Ranges::of(signed, &rows);
-        let single = signed.intercept && ranges.rows.contains(&0);
+        let single = signed.intercept && ranges.rows().contains(&0);
         let thresholds: Vec<Threshold> = if single {
             Vec::new()
         } else {

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 
+use crate::data::Row;
 use crate::exact::Signed;
 
 /// Rows of a block: the same for any number of threads, so that sums are too.
-const BLOCK: usize = 8192;
+const BLOCK: usize = 4096;
 /// The most blocks, since each has its own columns.
 const BLOCKS: usize = 32;
 
@@ -16,30 +17,72 @@ pub(super) struct Range {
     pub(super) least: f64,
     /// The largest value; minus infinity if the class has no rows.
     pub(super) largest: f64,
-    sum: f64,
-    stored: usize,
 }
 
-const EMPTY: Range = Range {
-    least: f64::INFINITY,
-    largest: f64::NEG_INFINITY,
-    sum: 0.0,
-    stored: 0,
-};
+/// All columns of one class.
+#[derive(Debug, Clone)]
+struct Columns {
+    rows: usize,
+    least: Vec<f64>,
+    largest: Vec<f64>,
+    sum: Vec<f64>,
+    /// How many rows have an entry stored.
+    stored: Vec<usize>,
+}
 
-impl Range {
-    fn see(&mut self, x: f64) {
-        self.least = self.least.min(x);
-        self.largest = self.largest.max(x);
-        self.sum += x;
-        self.stored += 1;
+impl Columns {
+    fn empty(features: usize) -> Self {
+        Columns {
+            rows: 0,
+            least: vec![f64::INFINITY; features],
+            largest: vec![f64::NEG_INFINITY; features],
+            sum: vec![0.0; features],
+            stored: vec![0; features],
+        }
     }
 
-    fn merge(&mut self, other: &Range) {
-        self.least = self.least.min(other.least);
-        self.largest = self.largest.max(other.largest);
-        self.sum += other.sum;
-        self.stored += other.stored;
+    fn see(&mut self, row: Row<'_>) {
+        self.rows += 1;
+        match row {
+            Row::Dense32(x) => self.see_all(x),
+            Row::Dense64(x) => self.see_all(x),
+            sparse => sparse.for_each(|j, x| {
+                self.least[j] = self.least[j].min(x);
+                self.largest[j] = self.largest[j].max(x);
+                self.sum[j] += x;
+                self.stored[j] += 1;
+            }),
+        }
+    }
+
+    fn see_all<T: Copy + Into<f64>>(&mut self, x: &[T]) {
+        let columns = self.least.iter_mut().zip(&mut self.largest).zip(&mut self.sum);
+        for (((least, largest), sum), &x) in columns.zip(x) {
+            let x = x.into();
+            *least = if x < *least { x } else { *least };
+            *largest = if x > *largest { x } else { *largest };
+            *sum += x;
+        }
+    }
+
+    fn merge(&mut self, other: &Columns) {
+        self.rows += other.rows;
+        for j in 0..self.least.len() {
+            self.least[j] = self.least[j].min(other.least[j]);
+            self.largest[j] = self.largest[j].max(other.largest[j]);
+            self.sum[j] += other.sum[j];
+            self.stored[j] += other.stored[j];
+        }
+    }
+
+    /// Entries that are not stored are 0.
+    fn see_zeros(&mut self) {
+        for j in 0..self.least.len() {
+            if self.stored[j] < self.rows {
+                self.least[j] = self.least[j].min(0.0);
+                self.largest[j] = self.largest[j].max(0.0);
+            }
+        }
     }
 }
 
@@ -47,16 +90,13 @@ impl Range {
 #[derive(Debug, Clone)]
 pub(super) struct Ranges {
     /// Of the positive class, and of the negative.
-    classes: [Vec<Range>; 2],
-    /// How many rows each has.
-    pub(super) rows: [usize; 2],
+    classes: [Columns; 2],
 }
 
 impl Ranges {
     fn empty(features: usize) -> Self {
         Ranges {
-            classes: [vec![EMPTY; features], vec![EMPTY; features]],
-            rows: [0, 0],
+            classes: [Columns::empty(features), Columns::empty(features)],
         }
     }
 
@@ -69,41 +109,40 @@ impl Ranges {
             .map(|rows| {
                 let mut part = Ranges::empty(features);
                 for &i in rows {
-                    let side = usize::from(signed.signs[i] < 0);
-                    part.rows[side] += 1;
-                    let class = &mut part.classes[side];
-                    signed.design.row(i).for_each(|j, x| class[j].see(x));
+                    part.classes[usize::from(signed.signs[i] < 0)].see(signed.design.row(i));
                 }
                 part
             })
             .collect();
         let mut all = Ranges::empty(features);
         for part in parts {
-            for side in 0..2 {
-                all.rows[side] += part.rows[side];
-                let both = all.classes[side].iter_mut().zip(&part.classes[side]);
-                both.for_each(|(to, from)| to.merge(from));
-            }
+            all.classes
+                .iter_mut()
+                .zip(&part.classes)
+                .for_each(|(to, from)| to.merge(from));
         }
-        for side in 0..2 {
-            for range in &mut all.classes[side] {
-                if range.stored < all.rows[side] {
-                    range.least = range.least.min(0.0);
-                    range.largest = range.largest.max(0.0);
-                }
-            }
+        if signed.design.is_sparse() {
+            all.classes.iter_mut().for_each(Columns::see_zeros);
         }
         all
     }
 
+    /// How many rows each class has.
+    pub(super) fn rows(&self) -> [usize; 2] {
+        self.classes.each_ref().map(|class| class.rows)
+    }
+
     /// Column `j` of the positive class, and of the negative.
     pub(super) fn column(&self, j: usize) -> [Range; 2] {
-        [self.classes[0][j], self.classes[1][j]]
+        self.classes.each_ref().map(|class| Range {
+            least: class.least[j],
+            largest: class.largest[j],
+        })
     }
 
     /// How many columns there are.
     pub(super) fn features(&self) -> usize {
-        self.classes[0].len()
+        self.classes[0].least.len()
     }
 
     /// The least and the largest value of column `j`.
@@ -115,8 +154,8 @@ impl Ranges {
     /// The mean of column `j`; its value where it is constant.
     pub(super) fn mean(&self, j: usize) -> f64 {
         let (least, largest) = self.whole(j);
-        let [p, n] = self.column(j);
-        let mean = (p.sum + n.sum) / (self.rows[0] + self.rows[1]).max(1) as f64;
+        let [p, n] = &self.classes;
+        let mean = (p.sum[j] + n.sum[j]) / (p.rows + n.rows).max(1) as f64;
         if mean.is_finite() {
             mean.clamp(least.min(largest), largest.max(least))
         } else {

@@ -208,12 +208,14 @@ pub(super) fn separates_exactly(signed: &Signed<'_>, rows: &[usize], v: &[BigInt
 
 /// Whether every row is strictly on its side, exactly.
 pub(super) fn separates(signed: &Signed<'_>, rows: &[usize], plane: &Hyperplane) -> bool {
-    rows.par_iter().all(|&i| {
-        let order = exact::sign(signed.design.row(i), &plane.weights, plane.intercept);
-        if signed.signs[i] < 0 {
-            order.is_lt()
-        } else {
-            order.is_gt()
-        }
-    })
+    let finite = plane.intercept.is_finite() && plane.weights.iter().all(|w| w.is_finite());
+    finite
+        && rows.par_iter().all(|&i| {
+            let order = exact::sign(signed.design.row(i), &plane.weights, plane.intercept);
+            if signed.signs[i] < 0 {
+                order.is_lt()
+            } else {
+                order.is_gt()
+            }
+        })
 }
