@@ -9,7 +9,7 @@ use crate::certify::duality::repair::{add_product, is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
 use crate::data::Row;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Softmax, VectorLoss, on_loss};
+use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
 use crate::oracle::{Blocks, Rows};
 use crate::problem::Intercept;
 
@@ -157,14 +157,13 @@ impl Gathered {
 }
 
 /// The multiplier, for a weight of 1, that lies at this share of the way between its ends; t/(1 + t) of the way if it
-/// is t away from the only one.
+/// is t away from the only one; the share itself if there are none.
 pub(crate) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
-    if least == f64::NEG_INFINITY {
-        share / (1.0 - share) - greatest
-    } else if greatest == f64::INFINITY {
-        -share / (1.0 - share) - least
-    } else {
-        -greatest + share * (greatest - least)
+    match (least.is_finite(), greatest.is_finite()) {
+        (true, true) => -greatest + share * (greatest - least),
+        (true, false) => -share / (1.0 - share) - least,
+        (false, true) => share / (1.0 - share) - greatest,
+        (false, false) => share,
     }
 }
 
@@ -188,6 +187,9 @@ pub(super) fn gather(
         DualPoint::Slopes => Vec::new(),
         DualPoint::Stored(stored) => stored.pairs()?,
     };
+    if definition.loss != LossName::Squared && stored.iter().any(|(_, share)| !(0.0..=1.0).contains(share)) {
+        return Err(Error::model("a stored multiplier lies outside its range"));
+    }
     let mut total = Gathered::new(definition, care);
     let mut first_row = 0u64;
     blocks.pass(&mut |rows| {

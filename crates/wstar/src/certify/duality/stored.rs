@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Where the multipliers of some rows lie within their ranges, from 0 at one end to 1 at the other: distances
-/// between row numbers as varints, shares as little-endian binary64 or as 16-bit fractions, both in base64.
+/// Where the multipliers of some rows lie within their ranges, from 0 at one end to 1 at the other, or the multipliers
+/// themselves where the range has no end: distances between row numbers as varints, shares as little-endian binary64
+/// or as 16-bit fractions, both in base64.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredDual {
     rows: String,
@@ -71,7 +72,7 @@ impl StoredDual {
                 Some(_) if distance == 0 => return Err(damaged()),
                 Some((last, _)) => last.checked_add(distance).ok_or_else(damaged)?,
             };
-            if !(0.0..=1.0).contains(&share) {
+            if !share.is_finite() {
                 return Err(damaged());
             }
             pairs.push((row, share));
@@ -131,7 +132,7 @@ mod tests {
         let mut stored = StoredDual::new(&[(3, 0.5), (4, 1.0)], false);
         stored.rows.pop();
         assert!(stored.pairs().is_err());
-        for share in [f64::NAN, 1.5, -0.1] {
+        for share in [f64::NAN, f64::INFINITY] {
             assert!(StoredDual::new(&[(3, share)], false).pairs().is_err());
         }
     }

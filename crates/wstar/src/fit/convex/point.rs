@@ -42,8 +42,7 @@ pub(super) fn certify(
         }
         best = Some(claim);
     }
-    let storable = !matches!(definition.loss, LossName::Squared | LossName::Softmax);
-    let (Some(dual), true) = (dual, storable) else {
+    let (Some(dual), true) = (dual, definition.loss != LossName::Softmax) else {
         return match best {
             Some(best) => Ok(best),
             None => certify_slopes(&mut rows.borrowed(), definition, parameters, tol),
@@ -55,7 +54,11 @@ pub(super) fn certify(
         && definition.loss.is_absolute()
         && off.len() <= FEW + 4 * definition.layout.len();
     let from = if few { PRECISIONS.len() - 1 } else { 0 };
+    let unbounded = definition.loss == LossName::Squared;
     for (threshold, coarse) in PRECISIONS.into_iter().skip(from) {
+        if coarse && unbounded {
+            continue;
+        }
         let pairs: Vec<(u64, f64)> = off
             .iter()
             .filter(|&&(_, deviation)| deviation > threshold)
@@ -95,8 +98,9 @@ fn share(rows: &Rows<'_>, definition: &Definition, i: usize, alpha: f64) -> f64 
     let share = match (least.is_finite(), greatest.is_finite()) {
         (true, true) => (greatest - slope) / (greatest - least),
         // t/(1 + t) for the distance t from the only end.
-        (false, _) => (greatest - slope) / (1.0 + (greatest - slope)),
+        (false, true) => (greatest - slope) / (1.0 + (greatest - slope)),
         (true, false) => (slope - least) / (1.0 + (slope - least)),
+        (false, false) => return -slope,
     };
     share.clamp(0.0, 1.0)
 }
