@@ -97,21 +97,26 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.penalty.is_smooth() {
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
-            loss => {
-                let (mut names, why) = match loss {
-                    LossName::Softmax => (vec![S::OrthantNewton], "ℓ1, several scores a row"),
-                    _ => (vec![S::CoordinateDescent], "ℓ1"),
-                };
-                // Those that cannot take the loss are passed by.
-                if few {
-                    names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
-                }
-                names.push(match loss {
-                    LossName::Softmax => S::CoordinateDescent,
-                    _ => S::OrthantNewton,
-                });
-                (names, why)
-            }
+            // The scores of a row hang together: with badly scaled columns orthants are left and entered without end.
+            LossName::Softmax if few => (
+                vec![S::InteriorPoint, S::OrthantNewton, S::CoordinateDescent],
+                "ℓ1, several scores a row, few features",
+            ),
+            LossName::Softmax => (
+                vec![S::OrthantNewton, S::CoordinateDescent],
+                "ℓ1, several scores a row",
+            ),
+            // Those that cannot take the loss are passed by.
+            _ if few => (
+                vec![
+                    S::CoordinateDescent,
+                    S::InteriorPoint,
+                    S::ExtendedInteriorPoint,
+                    S::OrthantNewton,
+                ],
+                "ℓ1",
+            ),
+            _ => (vec![S::CoordinateDescent, S::OrthantNewton], "ℓ1"),
         };
     }
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
