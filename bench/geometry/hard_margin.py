@@ -7,8 +7,8 @@ from peers import scikit_learn, wstar
 
 # Its default, and one at which its objective is comparable with ours.
 TOLERANCES = ["1e-3", "1e-8"]
-# The pairs of digits that are measured where they are separable.
-PAIRS = [(0, 1), (3, 5), (6, 7)]
+# The pairs of digits that are measured where they are separable; 8 and 9 are, but barely.
+PAIRS = [(0, 1), (3, 5), (6, 7), (8, 9)]
 
 
 def run(quick, rounds):

@@ -67,9 +67,11 @@ def separated(*paths):
     from peers import arrays
 
     warnings.simplefilter("ignore")
+    primal = {"C": 1e8, "dual": False, "tol": 1e-10, "max_iter": 100_000}
     settings = {
         "LinearSVC()": lambda: LinearSVC(),
         "LinearSVC(C=1e6, max_iter=100_000)": lambda: LinearSVC(C=1e6, max_iter=100_000),
+        "LinearSVC(C=1e8, dual=False, tol=1e-10, max_iter=100_000)": lambda: LinearSVC(**primal),
         "Perceptron()": lambda: Perceptron(),
         "Perceptron(max_iter=100_000, tol=None)": lambda: Perceptron(max_iter=100_000, tol=None),
     }
