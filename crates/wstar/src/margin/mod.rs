@@ -16,7 +16,6 @@ mod peel;
 mod ranges;
 mod rational;
 mod session;
-mod simplex;
 mod wide;
 mod working_set;
 
