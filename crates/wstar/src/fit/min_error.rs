@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::{Certificate, ErrorProof, LeastError, least_error};
-use crate::data::Dataset;
+use crate::data::{Dataset, refuse_huge};
 use crate::error::Result;
 use crate::fit::Outcome;
 use crate::model::{FitRecord, Hyperplane, Link, Predictor};
@@ -30,6 +30,7 @@ const NUMBERS_A_SECOND: f64 = 4e4;
 /// Searches for the fewest errors, and certifies what was found.
 pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
     let started = Instant::now();
+    refuse_huge(data)?;
     let costs = least_error::costs(data, settings)?;
     let points = least_error::gather(data, settings, &costs)?;
     let starts = starts(data, settings, started);
