@@ -222,7 +222,7 @@ fn references() -> Vec<Reference> {
                 2.47737191519171,
                 5.47188689594457,
             ],
-            likelihood: -4.4566394002807124,
+            likelihood: -4.45663940028071,
         },
         Reference {
             data: some_of("@iris", None, &[], &["versicolor", "virginica"]),
@@ -240,7 +240,7 @@ fn references() -> Vec<Reference> {
                 1.9668354664261,
                 3.82703067090345,
             ],
-            likelihood: -9.4497017713960035,
+            likelihood: -9.449701771396,
         },
         Reference {
             data: some_of(
@@ -306,7 +306,7 @@ fn references() -> Vec<Reference> {
                 0.2307932218499,
                 0.0818310566480611,
             ],
-            likelihood: -761.05057180282579 - 16.11809565095832,
+            likelihood: -761.050571802826 - 16.1180956509583,
         });
     }
     all
