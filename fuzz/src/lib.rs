@@ -34,6 +34,7 @@ pub const TARGETS: &[Target] = &[
     Target::new("stream", targets::stream),
     Target::new("prepare", targets::prepare),
     Target::new("model", targets::model),
+    Target::new("proof", targets::proof),
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use wstar::certify::proof::Proof;
 use wstar::data::{self, Applied, Cells, Design, Missing, Preparation, Raw};
 use wstar::io::{Chunks, Format, Header, ReadOptions, Source, read};
 use wstar::{Error, Model};
@@ -168,6 +169,66 @@ pub fn model(bytes: &[u8]) {
         }
         Err(error) => check_error(&error),
     }
+}
+
+/// Any proof file, checked against data that it may or may not be about: refused, objected to, or true.
+pub fn proof(bytes: &[u8]) {
+    // The seeds are proofs about these: separable, quasi-separable, inseparable without full rank.
+    const FILES: [(&str, &str); 3] = [
+        ("x,y,class\n0,0,a\n1,0,a\n3,2,b\n4,1.5,b\n", "separable"),
+        ("x,y,class\n0,0,a\n1,1,a\n1,1,b\n2,3,b\n", "quasi-separable"),
+        ("x,y,z,class\n0,0,0,a\n1,1,2,a\n0,1,1,b\n1,0,1,b\n", "inseparable"),
+    ];
+    match Proof::from_json(bytes) {
+        Ok(_) => {}
+        Err(error) => check_error(&error),
+    }
+    // Whoever forges a proof mends its checksum too.
+    let content = serde_json::from_slice::<serde_json::Value>(bytes)
+        .ok()
+        .and_then(|mut document| document.get_mut("content").map(serde_json::Value::take));
+    let Some(forged) = content.and_then(|content| serde_json::from_value::<Proof>(content).ok()) else {
+        return;
+    };
+    let written = forged.to_json().expect("a proof can be written");
+    let proof = match Proof::from_json(&written) {
+        Ok(proof) => proof,
+        Err(error) => return check_error(&error),
+    };
+    for (text, truth) in FILES {
+        match check_proof(&proof, text) {
+            Ok(true) => assert_eq!(proof.verdict.name(), truth),
+            Ok(false) => {}
+            Err(error) => check_error(&error),
+        }
+    }
+}
+
+/// Whether a proof holds exactly for the rows of a file as they stand, with an intercept: its verdict is then true.
+fn check_proof(proof: &Proof, text: &str) -> Result<bool, Error> {
+    let Some(points) = &proof.points else {
+        return Ok(false);
+    };
+    let file = Temporary::new(text.as_bytes());
+    let options = ReadOptions {
+        format: Some(Format::Csv),
+        ..ReadOptions::default()
+    };
+    let raw = read(
+        &Source::Path(file.path()),
+        &options.matching(&points.schema, None),
+    )?;
+    let how = Applied {
+        drop_missing: true,
+        with_target: true,
+        with_weights: true,
+        ..Applied::default()
+    };
+    let data = data::prepare_with(raw.clone(), &points.schema, Some(&points.classes), &how)?;
+    let checked = proof.check(&data.design, &points.sides.signs(&data)?)?;
+    let plain = data::prepare(raw, &Preparation::default())?;
+    let as_it_stands = plain.design == data.design && plain.target == data.target;
+    Ok(checked.holds && checked.exact && proof.intercept && as_it_stands)
 }
 
 /// Reads the bytes as a file; what comes out is sound, or an error on one line.

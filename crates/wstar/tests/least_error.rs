@@ -374,6 +374,56 @@ fn when_the_budget_ends_the_bound_is_proved_and_the_rest_is_said() {
 }
 
 #[test]
+fn one_feature_is_a_sort() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let xs: Vec<f64> = (0..50_000)
+        .map(|_| (random.random_range(-1.0..1.0f64) * 1e4).round() / 1e4)
+        .collect();
+    let positive: Vec<bool> = xs.iter().map(|x| random.random_range(-1.0..1.0) < *x).collect();
+    // The errors of x > t for every t from below, and of the other side, by counting.
+    let mut order: Vec<usize> = (0..xs.len()).collect();
+    order.sort_by(|&a, &b| xs[a].total_cmp(&xs[b]));
+    let all = xs.len() as u64;
+    let mut above = positive.iter().filter(|positive| !**positive).count() as u64;
+    let mut least = above.min(all - above);
+    for (k, &i) in order.iter().enumerate() {
+        above = if positive[i] { above + 1 } else { above - 1 };
+        if order.get(k + 1).is_none_or(|&next| xs[next] > xs[i]) {
+            least = least.min(above).min(all - above);
+        }
+    }
+    let rows: Vec<Vec<f64>> = xs.iter().map(|&x| vec![x]).collect();
+    let data = Dataset::labelled(&rows, &names(&positive)).unwrap();
+    let started = std::time::Instant::now();
+    let model = min_error(&data);
+    assert_eq!(claim(&model).errors, least);
+    holds(&model, &data);
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+#[test]
+fn time_is_kept_in_every_phase() {
+    for (n, features) in [(60_000, 5), (2_000, 3), (40_000, 3), (300, 40)] {
+        let data = noisy(8, n, features, 4.0);
+        let settings = Settings {
+            max_seconds: Some(1.0),
+            ..Settings::for_method(Method::MinError)
+        };
+        let started = std::time::Instant::now();
+        let model = train(&data, &settings);
+        // Twice the time, for the machine may have other things to do.
+        assert!(
+            started.elapsed().as_secs_f64() < 2.2,
+            "{n} × {features}: {:?}",
+            started.elapsed()
+        );
+        assert_eq!(model.fit.status, Status::TimeLimit, "{n} × {features}");
+        let claim = claim(&model);
+        assert!(claim.lower_bound < claim.cost && claim.cost < 0.5 * n as f64);
+    }
+}
+
+#[test]
 fn forged_proofs_are_refused() {
     let data = noisy(6, 100, 4, 0.5);
     let model = min_error(&data);

@@ -7,10 +7,16 @@ use crate::Place;
 /// Trains on a file and expects a refusal of one line that has all these parts.
 #[track_caller]
 fn refused(name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
+    refused_by("train", name, content, arguments, parts);
+}
+
+/// The same of any command.
+#[track_caller]
+fn refused_by(command: &str, name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
     let place = Place::new();
     place.write(name, content);
     let before = place.files();
-    let ran = place.run(&[&["train", name], arguments].concat());
+    let ran = place.run(&[&[command, name], arguments].concat());
     let shown = &content[..content.len().min(200)];
     assert_eq!(
         ran.code,
@@ -362,4 +368,147 @@ fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
             "--quiet",
         ])
         .expect(0);
+}
+
+/// The commands of the exact geometry of two classes, with what each would write.
+const GEOMETRY: [(&str, &[&str]); 4] = [
+    ("separate", &["--proof", "p.json"]),
+    ("compare", &[]),
+    ("train", &["--method", "hard-margin"]),
+    ("train", &["--method", "min-error"]),
+];
+
+#[test]
+fn geometry_of_what_has_none() {
+    let files: [(&[u8], &str); 8] = [
+        (b"", "the file is empty"),
+        (b"x,y\n", "there are no rows"),
+        (b"x,y\n1,a\n", "the same class, \"a\""),
+        (b"x,y\n1,a\n2,a\n3,a\n", "the same class, \"a\""),
+        (b"x,z,y\n1,2,a\nNaN,3,b\n2,1,a\n", "bad.csv:3:1"),
+        (b"x,z,y\n1,2,a\n2,b\n3,4,b\n", "bad.csv:3:4"),
+        (b"x,x,y\n1,1,a\n2,2,b\n", "both called \"x\""),
+        (b"x,z,y\n1e200,1,a\n2e200,2,b\n3,4,b\n", "row 0, column x: 1e200"),
+    ];
+    for (content, part) in files {
+        for (command, arguments) in GEOMETRY {
+            refused_by(command, "bad.csv", content, arguments, &["bad.csv", part]);
+        }
+    }
+    refused(
+        "real.csv",
+        b"x,y\n1,1.5\n3,1e200\n4,2\n",
+        &["--method", "lad", "--quantile", "0.3"],
+        &["row 1, target: 1e200"],
+    );
+    for quantile in ["0", "1", "-1", "nan"] {
+        refused(
+            "real.csv",
+            b"x,y\n1,1.5\n3,2.5\n4,2\n",
+            &["--method", "lad", "--quantile", quantile],
+            &["strictly between 0 and 1"],
+        );
+    }
+}
+
+#[test]
+fn geometry_of_odd_shapes() {
+    // Equal columns, a constant one, fewer rows than columns, nothing but constants, numbers near the largest.
+    for content in [
+        "x,z,y\n1,1,a\n2,2,a\n3,3,b\n4,4,b\n",
+        "x,z,y\n1,7,a\n2,7,b\n3,7,a\n4,7,b\n",
+        "a,b,c,d,e,y\n1,2,3,4,5,p\n2,1,0,3,1,q\n0,1,1,2,9,p\n",
+        "x,y\n7,a\n7,b\n7,a\n",
+        "x,z,y\n1e99,1,a\n2e99,2,b\n-1e99,3,a\n3,4,b\n",
+    ] {
+        let place = Place::new();
+        place.write("odd.csv", content);
+        place.run(&["separate", "odd.csv", "--proof", "p.json"]).expect(0);
+        place.run(&["verify", "p.json", "odd.csv"]).expect(0);
+        place.run(&["compare", "odd.csv", "--json"]).expect(0).json();
+        place
+            .run(&["train", "odd.csv", "--method", "min-error", "-o", "m.json"])
+            .expect(0);
+        place.run(&["verify", "m.json", "odd.csv"]).expect(0);
+    }
+}
+
+#[test]
+fn proofs_of_something_else() {
+    let place = Place::new();
+    place.write("cat.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\nblue,6,b\n");
+    place.run(&["separate", "cat.csv", "--proof", "p.json"]).expect(0);
+    place.write("unseen.csv", "c,x,y\nred,1,a\ngreen,2,a\nred,5,b\nblue,6,b\n");
+    place.write("class.csv", "c,x,y\nred,1,a\nred,2,z\nred,5,b\nblue,6,b\n");
+    place.write("less.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\n");
+    place.write("other.csv", "c,x,y\nred,1,a\nblue,9,a\nred,5,b\nblue,6,b\n");
+    for (data, part) in [
+        ("unseen.csv", "\"green\" in column c"),
+        ("class.csv", "\"z\" in column y"),
+        ("@iris", "no column c"),
+        ("none.csv", "none.csv"),
+    ] {
+        let ran = place.run(&["verify", "p.json", data]).expect(2);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    let ran = place.run(&["verify", "p.json", "other.csv"]).expect(1);
+    assert!(ran.out.contains("does not hold"), "{}", ran.out);
+    assert_ne!(place.run(&["verify", "p.json", "less.csv"]).code, 0);
+    for command in ["predict", "evaluate"] {
+        let ran = place.run(&[command, "p.json", "cat.csv"]).expect(2);
+        assert!(ran.err.contains("not a wstar model"), "{}", ran.err);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn output_that_cannot_be_written() {
+    let place = Place::new();
+    place.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
+    for arguments in [
+        &["separate", "two.csv"][..],
+        &["separate", "two.csv", "--json"],
+        &["compare", "two.csv"],
+        &["train", "two.csv", "--method", "hard-margin", "-o", "m.json"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.command(arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+    let ran = place
+        .run(&["separate", "two.csv", "--proof", "no/such/p.json"])
+        .expect(2);
+    assert!(
+        ran.err.contains("no/such/p.json") && ran.out.is_empty(),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_stays_a_pipe() {
+    use std::os::unix::fs::FileTypeExt;
+    let place = Place::new();
+    place.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
+    let pipe = place.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo here");
+        return;
+    }
+    for arguments in [
+        ["separate", "two.csv", "--proof", "pipe"],
+        ["train", "two.csv", "--quiet", "--out=pipe"],
+    ] {
+        let from = pipe.clone();
+        let reading = std::thread::spawn(move || std::fs::read_to_string(from).unwrap());
+        place.run(&arguments).expect(0);
+        assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        let read: serde_json::Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
+        assert!(read["format"].as_str().unwrap().starts_with("wstar-"));
+    }
 }

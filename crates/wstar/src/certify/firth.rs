@@ -5,11 +5,11 @@
 //! leverages and the determinant are those of the columns less any constants, so their means are taken off.
 //! Three passes over the rows: for the means, for I, and for the rest.
 
-use crate::certify::compensated::Compensated;
 use crate::certify::duality::Definition;
 use crate::certify::stationarity::Stationarity;
 use crate::data::Row;
 use crate::error::{Error, Result};
+use crate::kernel::double_double::Compensated;
 use crate::oracle::Blocks;
 
 /// Recomputes objective and slopes at a point.

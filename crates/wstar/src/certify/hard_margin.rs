@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::certify::compensated::Compensated;
 use crate::data::Design;
+use crate::kernel::double_double::Compensated;
 use crate::model::Hyperplane;
 
 /// Sums of multipliers are rounded; nothing more may be missing between the classes.

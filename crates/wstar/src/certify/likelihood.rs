@@ -4,9 +4,9 @@
 use rayon::prelude::*;
 
 use crate::bayes::{Bernoulli, Estimate, Gaussian, Multinomial, NaiveGaussian, Scorer};
-use crate::certify::compensated::Compensated;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::kernel::double_double::Compensated;
 
 /// Columns of a covariance that one task recomputes.
 const BAND: usize = 32;

@@ -1,6 +1,5 @@
 //! Certificates: small objects that prove a claim, recomputed from the data and never taken from a solver.
 
-mod compensated;
 pub mod duality;
 mod firth;
 mod hard_margin;

@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::certify::agree;
-use crate::certify::compensated::Compensated;
 use crate::certify::duality::{Definition, penalty_of};
 use crate::certify::firth;
 use crate::error::{Error, Result};
+use crate::kernel::double_double::Compensated;
 use crate::loss::{Loss, on_loss};
 use crate::oracle::Blocks;
 

@@ -12,6 +12,7 @@ mod null;
 mod orthogonal;
 mod reconstruct;
 mod sign;
+mod simplex;
 mod span;
 
 pub use circuit::circuit;
@@ -22,6 +23,8 @@ pub use span::rank_at_least;
 pub(crate) use circuit::vanishes;
 pub(crate) use long::{Words, lowest_bit};
 pub(crate) use orthogonal::{are_independent, first_not_orthogonal};
+pub(crate) use sign::dyadic;
+pub(crate) use simplex::{Alternative, gordan};
 
 use std::time::{Duration, Instant};
 

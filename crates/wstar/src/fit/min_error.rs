@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::{Certificate, ErrorProof, LeastError, least_error};
-use crate::data::Dataset;
+use crate::data::{Dataset, refuse_huge};
 use crate::error::Result;
 use crate::fit::Outcome;
 use crate::model::{FitRecord, Hyperplane, Link, Predictor};
@@ -13,7 +13,8 @@ use crate::risk::{self, Budget, End, Proof};
 use crate::settings::{Method, Settings};
 use crate::watch::{Iteration, Status, Unwatched, Watch};
 
-/// The methods whose hyperplanes the search starts from: the result is never worse than any of them.
+/// The methods whose hyperplanes the search starts from: the result is never worse than any of them, unless a limit on
+/// its time leaves them only some of the rows.
 const STARTS: [Method; 6] = [
     Method::Logistic,
     Method::Svm,
@@ -23,12 +24,16 @@ const STARTS: [Method; 6] = [
     Method::Perceptron,
 ];
 
+/// Numbers in the rows that other methods are given for each second that may be spent in all.
+const NUMBERS_A_SECOND: f64 = 4e4;
+
 /// Searches for the fewest errors, and certifies what was found.
 pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
     let started = Instant::now();
+    refuse_huge(data)?;
     let costs = least_error::costs(data, settings)?;
     let points = least_error::gather(data, settings, &costs)?;
-    let starts = starts(data, settings);
+    let starts = starts(data, settings, started);
     let layout = Layout {
         outputs: 1,
         features: data.features(),
@@ -109,11 +114,28 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
     })
 }
 
-/// The hyperplanes of other methods, in the form of the search; those that cannot be had are left out.
-fn starts(data: &Dataset, settings: &Settings) -> Vec<Vec<f64>> {
-    let share = settings.max_time().map(|most| most / 10);
+/// The hyperplanes of other methods, in the form of the search; those that cannot be had, or not in the first two fifths of
+/// the time, are left out.
+fn starts(data: &Dataset, settings: &Settings, started: Instant) -> Vec<Vec<f64>> {
+    let most = settings.max_time();
     let mut planes = Vec::new();
-    for method in STARTS {
+    // A solver looks at the clock between passes, and its certificate takes some more.
+    let numbers = most.map_or(f64::INFINITY, |most| most.as_secs_f64() * NUMBERS_A_SECOND);
+    let rows = (numbers / data.features().max(1) as f64).max(1000.0);
+    let step = (data.rows() as f64 / rows).ceil().max(1.0) as usize;
+    let some = (step > 1).then(|| data.select(&(0..data.rows()).step_by(step).collect::<Vec<usize>>()));
+    let sample = some.as_ref().unwrap_or(data);
+    // One feature is sorted, which needs no start.
+    let methods = if data.features() == 1 {
+        &[][..]
+    } else {
+        &STARTS[..]
+    };
+    for &method in methods {
+        if !planes.is_empty() && most.is_some_and(|most| started.elapsed() > most * 2 / 5) {
+            break;
+        }
+        let share = most.map(|most| most / 10);
         let is_convex = method.is_convex();
         // Class densities have an intercept of their own.
         if settings.no_intercept && !is_convex && !method.is_online() {
@@ -126,7 +148,7 @@ fn starts(data: &Dataset, settings: &Settings) -> Vec<Vec<f64>> {
             seed: settings.seed,
             ..Settings::for_method(method)
         };
-        let Ok(model) = super::fit(data, &own, &mut Unwatched) else {
+        let Ok(model) = super::fit(sample, &own, &mut Unwatched) else {
             continue;
         };
         for plane in model.predictor.hyperplanes().unwrap_or_default() {

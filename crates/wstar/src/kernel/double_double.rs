@@ -195,7 +195,8 @@ pub struct Compensated {
 impl Compensated {
     /// Adds a·b.
     #[inline]
-    pub fn add_product(&mut self, a: DoubleDouble, b: f64) {
+    pub fn add_product(&mut self, a: impl Into<DoubleDouble>, b: f64) {
+        let a = a.into();
         let (product, error) = two_prod(a.high, b);
         let (sum, rounding) = two_sum(self.sum, product);
         self.sum = sum;
@@ -203,7 +204,9 @@ impl Compensated {
     }
 
     /// Adds a number.
-    pub fn add(&mut self, a: DoubleDouble) {
+    #[inline]
+    pub fn add(&mut self, a: impl Into<DoubleDouble>) {
+        let a = a.into();
         let (sum, rounding) = two_sum(self.sum, a.high);
         self.sum = sum;
         self.errors += rounding + a.low;
@@ -213,6 +216,12 @@ impl Compensated {
     pub fn total(self) -> DoubleDouble {
         let (high, low) = two_sum(self.sum, self.errors);
         DoubleDouble { high, low }
+    }
+
+    /// The `f64` nearest to the sum.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.sum + self.errors
     }
 }
 

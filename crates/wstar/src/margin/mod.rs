@@ -16,12 +16,13 @@ mod peel;
 mod ranges;
 mod rational;
 mod session;
-mod simplex;
 mod wide;
 mod working_set;
 
 pub use classes::separate_classes;
 pub use hard_margin::{HardMargin, MaximumMargin, hard_margin};
+
+pub(crate) use peel::weak_column;
 
 use decide::{Answer, Decision};
 use session::Session;

@@ -68,6 +68,28 @@ fn threshold(ranges: &Ranges, j: usize, intercept: bool) -> Option<Threshold> {
     })
 }
 
+/// A column that separates weakly by itself, if there is one. Some rows rule out most columns before all are looked at.
+pub(crate) fn weak_column(signed: &Signed<'_>) -> Option<usize> {
+    const FEW: usize = 1000;
+    let rows: Vec<usize> = signed.participants().collect();
+    let some: Vec<usize> = rows
+        .iter()
+        .copied()
+        .step_by(rows.len().div_ceil(FEW).max(1))
+        .collect();
+    let few = Ranges::of(signed, &some);
+    // A column that is constant in a part of the rows may still separate all of them.
+    let may = |j: usize| {
+        let (least, largest) = few.whole(j);
+        least >= largest || threshold(&few, j, signed.intercept).is_some()
+    };
+    if !(0..few.features()).any(may) {
+        return None;
+    }
+    let all = Ranges::of(signed, &rows);
+    (0..all.features()).find(|&j| threshold(&all, j, signed.intercept).is_some())
+}
+
 /// Peels these rows until no column separates. `stop` ends it early, which leaves more rows and is as right.
 pub(super) fn peel(signed: &Signed<'_>, mut rows: Vec<usize>, stop: &mut dyn FnMut() -> bool) -> Peeled {
     let all = rows.len();

@@ -6,8 +6,7 @@ use num_traits::{Signed as _, ToPrimitive, Zero};
 use rayon::prelude::*;
 
 use super::session::Session;
-use super::simplex::{Alternative, gordan};
-use crate::exact::{self, Circuit, Exactly, Plane, Signed};
+use crate::exact::{self, Alternative, Circuit, Exactly, Plane, Signed, gordan};
 use crate::model::Hyperplane;
 
 /// Factors that are tried until rounding leaves a hyperplane on its side of every row.
@@ -50,7 +49,7 @@ pub(super) fn decide(
     let mut weights: Vec<(usize, BigRational)> = Vec::new();
     let mut free: Vec<usize> = Vec::new();
     loop {
-        match gordan(signed, &hand, &free, &mut || session.stop()) {
+        match gordan(signed, &hand, &|_| false, &free, &mut || session.stop()) {
             Alternative::Stopped => return Decided::Stopped,
             Alternative::Separator(v) => {
                 let plane = Plane::lifted(&v, signed.intercept);

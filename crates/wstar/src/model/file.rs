@@ -49,22 +49,42 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     // The permissions of any new file, which the user's mask then narrows.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder_of(path)).map_err(|cause| {
-        Error::io(&name, &cause).hint("the model cannot be written there; choose a place with --out")
-    })
+    builder
+        .tempfile_in(folder_of(path))
+        .map_err(|cause| unwritable(path, &cause))
+}
+
+fn unwritable(path: &Path, cause: &std::io::Error) -> Error {
+    Error::io(path.display().to_string(), cause).hint("nothing can be written there; choose another place")
+}
+
+/// A pipe or a device, which is written to as it is: a file that took its name would not be what anyone meant.
+fn device(path: &Path) -> Result<Option<fs::File>> {
+    let is_one = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let open = || fs::OpenOptions::new().write(true).open(path);
+    is_one
+        .then(open)
+        .transpose()
+        .map_err(|cause| unwritable(path, &cause))
+}
+
+fn write_json(to: impl Write, document: &impl Serialize) -> std::io::Result<()> {
+    let mut writer = BufWriter::new(to);
+    serde_json::to_writer(&mut writer, document)?;
+    writer.write_all(b"\n")?;
+    writer.flush()
 }
 
 /// Writes a JSON document to a file: complete, or not at all. The folder keeps what it had until the new file is
-/// safely on disk.
+/// safely on disk. A pipe or a device gets it as it comes.
 pub(crate) fn write_whole(path: &Path, document: &impl Serialize) -> Result<()> {
     let name = path.display().to_string();
     let failed = |cause: &std::io::Error| Error::io(&name, cause);
+    if let Some(device) = device(path)? {
+        return write_json(device, document).map_err(|cause| failed(&cause));
+    }
     let file = temporary_beside(path)?;
-    let mut writer = BufWriter::new(&file);
-    serde_json::to_writer(&mut writer, document).map_err(|cause| failed(&cause.into()))?;
-    writer.write_all(b"\n").map_err(|cause| failed(&cause))?;
-    writer.flush().map_err(|cause| failed(&cause))?;
-    drop(writer);
+    write_json(&file, document).map_err(|cause| failed(&cause))?;
     file.as_file().sync_all().map_err(|cause| failed(&cause))?;
     file.persist(path).map_err(|error| failed(&error.error))?;
     // The file's name is safe once its folder is; a system that cannot sync folders loses nothing by it.
@@ -89,6 +109,10 @@ impl Model {
 
     /// Refuses a path that no model can be written to, without writing there.
     pub fn check_writable(path: &Path) -> Result<()> {
+        // A pipe must not be opened and closed before there is something to say.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Ok(());
+        }
         temporary_beside(path).map(drop)
     }
 

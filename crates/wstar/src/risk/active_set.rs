@@ -15,8 +15,8 @@ pub(crate) enum Ending {
     /// These points contradict each other, but for rounding: the last one and those that were active, those
     /// with a multiplier of about 0 at the end, from the given place on.
     Contradiction(Vec<usize>, usize),
-    /// Rounding, or the number of steps, left it undecided; these points were active.
-    Undecided(Vec<usize>),
+    /// Rounding, the number of steps or the time left it undecided.
+    Undecided,
 }
 
 /// Scores that fall short by less are taken as enough.
@@ -27,13 +27,24 @@ const VANISHING: f64 = 1e-10;
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// Looks for a hyperplane that is right on `members`; those for which `first` holds are looked at before all others,
-/// so that a contradiction is made of them as far as possible.
-pub(crate) fn separate(points: &Points, members: &[usize], first: impl Fn(usize) -> bool) -> Ending {
+/// so that a contradiction is made of them as far as possible. Undecided when it is late.
+pub(crate) fn separate(
+    points: &Points,
+    members: &[usize],
+    first: impl Fn(usize) -> bool,
+    late: &dyn Fn() -> bool,
+) -> Ending {
     let mut state = State::new(points);
-    let (early, late): (Vec<usize>, Vec<usize>) = members.iter().partition(|&&i| first(i));
+    let (early, others): (Vec<usize>, Vec<usize>) = members.iter().partition(|&&i| first(i));
     let most_steps = 200 + 50 * points.dimension;
     for _ in 0..most_steps {
-        let Some(worst) = state.most_violated(&early).or_else(|| state.most_violated(&late)) else {
+        if late() {
+            break;
+        }
+        let Some(worst) = state
+            .most_violated(&early)
+            .or_else(|| state.most_violated(&others))
+        else {
             return Ending::Separated(state.x);
         };
         match state.add(worst) {
@@ -51,10 +62,10 @@ pub(crate) fn separate(points: &Points, members: &[usize], first: impl Fn(usize)
                 members.extend(idle.iter().map(|(i, _)| **i));
                 return Ending::Contradiction(members, place);
             }
-            Added::Stuck => return Ending::Undecided(state.active),
+            Added::Stuck => return Ending::Undecided,
         }
     }
-    Ending::Undecided(state.active)
+    Ending::Undecided
 }
 
 enum Added {

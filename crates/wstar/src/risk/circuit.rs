@@ -6,10 +6,54 @@
 //! points. Every hyperplane makes an error on every circuit; hence circuits bound the least error from below.
 
 use num_bigint::{BigInt, Sign};
-use num_traits::{One, Zero};
+use num_traits::{One, ToPrimitive, Zero};
 
 use super::bounds;
-use super::points::Points;
+use super::points::{Points, shorten};
+use crate::data::Design;
+use crate::exact::{Alternative, Signed, gordan};
+
+/// Which of the two there is, without rounding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Exact {
+    /// A hyperplane of the data is right on all points: weights and intercept, rounded only now.
+    Separated(Vec<f64>),
+    /// No hyperplane is: these points are a circuit.
+    Circuit(Vec<usize>),
+}
+
+/// Decides in whole numbers whether some hyperplane is right on all `members`: slow, and never wrong, for the few cases that
+/// rounding hides. `None` if it got late.
+pub(crate) fn decide(points: &Points, members: &[usize], late: &dyn Fn() -> bool) -> Option<Exact> {
+    // The lifted rows as they are: the 1 of an intercept is a column like any other.
+    let values = members.iter().flat_map(|&i| points.row(i)).copied().collect();
+    let signs: Vec<i8> = members
+        .iter()
+        .map(|&i| if points.positive[i] { 1 } else { -1 })
+        .collect();
+    let signed = Signed {
+        design: &Design::from_dense(values, members.len(), points.dimension).ok()?,
+        signs: &signs,
+        intercept: false,
+    };
+    let rows: Vec<usize> = (0..members.len()).collect();
+    // Without an intercept a negative point may lie on the hyperplane.
+    let weak = |k: usize| !points.intercept && signs[k] < 0;
+    match gordan(&signed, &rows, &weak, &[], &mut || late()) {
+        Alternative::Stopped => None,
+        Alternative::Combination(weights) => {
+            let support: Vec<usize> = weights.iter().map(|&(k, _)| members[k]).collect();
+            circuit_within(points, &support).map(Exact::Circuit)
+        }
+        Alternative::Separator(normal) => {
+            let shift = normal.iter().map(BigInt::bits).max()?.saturating_sub(1000);
+            let number = |v: &BigInt| (v >> shift).to_f64().unwrap_or_default();
+            let mut plane: Vec<f64> = normal.iter().map(number).collect();
+            shorten(&mut plane);
+            Some(Exact::Separated(plane))
+        }
+    }
+}
 
 /// The circuit within some points whose rows have one dependence, if that has the signs of one: the points
 /// where it is not 0, in their order. Decided by bounds on

@@ -18,7 +18,8 @@ use rayon::prelude::*;
 
 use super::number::Approximate;
 use super::pencil::{Along, Pencil};
-use super::points::{Points, dyadic};
+use super::points::Points;
+use crate::exact::dyadic;
 
 /// The largest rank that is enumerated.
 pub(crate) const MOST: usize = 4;
@@ -55,15 +56,15 @@ pub(crate) struct Arrangement<'a> {
 type Around = (u64, Option<(f64, Vec<usize>)>);
 
 impl<'a> Arrangement<'a> {
-    /// The points in independent columns; `None` if more than [`MOST`] are independent.
-    pub(crate) fn new(points: &'a Points) -> Option<Self> {
+    /// The points in independent columns; `None` if more than [`MOST`] are independent, or if the enumeration takes
+    /// more steps than these.
+    pub(crate) fn within(points: &'a Points, most_steps: f64) -> Option<Self> {
         let all: Vec<usize> = (0..points.len()).collect();
-        // Without looking at all rows of a wide problem: the rank of some is no larger than that of all.
-        if points.dimension > MOST {
-            let some = &all[..all.len().min(8 * points.dimension)];
-            if independent_columns(&points.integers(some), points.dimension).len() > MOST {
-                return None;
-            }
+        // Without looking at all rows of a large problem: the rank of some is no larger than that of all.
+        let some = &all[..all.len().min(8 * points.dimension)];
+        let rank = independent_columns(&points.integers(some), points.dimension).len();
+        if rank > MOST || steps(rank, points.len()) > most_steps {
+            return None;
         }
         let integers = points.integers(&all);
         let columns = independent_columns(&integers, points.dimension);
@@ -107,7 +108,7 @@ impl<'a> Arrangement<'a> {
                 numbers
             })
             .collect();
-        let members = (0..points.len())
+        let members: Vec<usize> = (0..points.len())
             .filter(|&i| large[i].iter().any(|v| !v.is_zero()))
             .collect();
         let ratios = (0..columns.len())
@@ -120,7 +121,7 @@ impl<'a> Arrangement<'a> {
                 f64::from(of_integer + shifts[j]).exp2()
             })
             .collect();
-        Some(Arrangement {
+        (steps(columns.len(), members.len()) <= most_steps).then_some(Arrangement {
             points,
             columns,
             approximate,
@@ -131,19 +132,17 @@ impl<'a> Arrangement<'a> {
         })
     }
 
-    /// About how many steps the enumeration takes.
-    pub(crate) fn work(&self) -> f64 {
-        let n = self.members.len() as f64;
-        let sweeps = match self.columns.len() {
-            4 => n * n / 2.0,
-            3 => n,
-            _ => 1.0,
-        };
-        sweeps * n * n.max(2.0).log2()
+    /// Whether a single sweep is enough: a sort of the points.
+    pub(crate) fn is_one_sweep(&self) -> bool {
+        self.columns.len() <= 2
     }
 
-    /// Enumerates; `go_on` is asked now and then, with the number of sweeps made.
-    pub(crate) fn least_error(&self, mut go_on: impl FnMut(u64) -> bool) -> Enumerated {
+    /// Enumerates until it is late; `go_on` is asked now and then, with the number of sweeps made.
+    pub(crate) fn least_error(
+        &self,
+        late: &(dyn Fn() -> bool + Sync),
+        mut go_on: impl FnMut(u64) -> bool,
+    ) -> Enumerated {
         let rank = self.columns.len();
         let coordinates: Vec<usize> = (0..rank).collect();
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -153,7 +152,10 @@ impl<'a> Arrangement<'a> {
         } else {
             // Batches of a fixed size; of equal costs the first flat counts, so threads change nothing.
             for batch in self.members.chunks(16) {
-                let found: Vec<Around> = batch.par_iter().map(|&p| self.around(p, &coordinates)).collect();
+                let found: Vec<Around> = batch
+                    .par_iter()
+                    .map(|&p| self.around(p, &coordinates, late))
+                    .collect();
                 for (count, candidate) in found {
                     sweeps += count;
                     if let Some((cost, flat)) = candidate
@@ -162,7 +164,8 @@ impl<'a> Arrangement<'a> {
                         best = Some((cost, flat));
                     }
                 }
-                if batch.last() != self.members.last() && !go_on(sweeps) {
+                let is_last = batch.last() == self.members.last();
+                if late() || (!is_last && !go_on(sweeps)) {
                     complete = false;
                     break;
                 }
@@ -193,8 +196,8 @@ impl<'a> Arrangement<'a> {
         }
     }
 
-    /// The best pencil whose flat has this point as its first.
-    fn around(&self, p: usize, coordinates: &[usize]) -> Around {
+    /// The best pencil whose flat has this point as its first, of those that are looked at before it is late.
+    fn around(&self, p: usize, coordinates: &[usize], late: &(dyn Fn() -> bool + Sync)) -> Around {
         let mut best: Option<(f64, Vec<usize>)> = None;
         let mut sweeps = 0;
         let along = Along::new(self, coordinates, p);
@@ -213,7 +216,8 @@ impl<'a> Arrangement<'a> {
             look(vec![p]);
         } else {
             let place = self.members.partition_point(|&i| i <= p);
-            self.members[place..].iter().for_each(|&q| look(vec![p, q]));
+            let in_time = self.members[place..].iter().take_while(|_| !late());
+            in_time.for_each(|&q| look(vec![p, q]));
         }
         (sweeps, best)
     }
@@ -247,6 +251,17 @@ impl<'a> Arrangement<'a> {
         members.iter().for_each(|&i| sides[i] = least.1(i));
         least.0
     }
+}
+
+/// About how many steps the enumeration of so many points takes.
+fn steps(rank: usize, points: usize) -> f64 {
+    let n = points as f64;
+    let sweeps = match rank {
+        4 => n * n / 2.0,
+        3 => n,
+        _ => 1.0,
+    };
+    sweeps * n * n.max(2.0).log2()
 }
 
 /// The columns that are independent of those before them.

@@ -17,7 +17,6 @@ mod place;
 pub(crate) mod points;
 mod proof;
 mod search;
-mod simplex;
 
 pub(crate) use proof::reaches;
 pub use proof::{Step, Tree};
@@ -25,6 +24,7 @@ pub use proof::{Step, Tree};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use circuit::Exact;
 use enumerate::Arrangement;
 use points::Points;
 use rand::{RngExt, SeedableRng};
@@ -110,6 +110,7 @@ struct Incumbent<'a> {
     plane: Vec<f64>,
     cost: f64,
     seed: u64,
+    late: &'a dyn Fn() -> bool,
 }
 
 impl Incumbent<'_> {
@@ -143,7 +144,7 @@ impl Incumbent<'_> {
         self.offer(&found.plane);
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         for _ in 0..TRIES {
-            if reaches(found.promise, self.cost) {
+            if reaches(found.promise, self.cost) || (self.late)() {
                 return;
             }
             let factor: f64 = random.random_range(1.0..2.0);
@@ -171,6 +172,7 @@ pub(crate) fn minimise(
         plane: vec![0.0; points.dimension],
         cost: f64::INFINITY,
         seed,
+        late: &late,
     };
     // Everything negative, everything positive.
     best.offer(&vec![0.0; points.dimension]);
@@ -221,17 +223,22 @@ pub(crate) fn minimise(
         }
         end == End::Nodes && nodes < most
     };
-    let arrangement = Arrangement::new(points).filter(|all| all.work() <= MOST_STEPS);
-    let steps = if arrangement.is_some() {
-        LOOK_STEPS / 10.0
+    let arrangement = if late() {
+        None
     } else {
-        LOOK_STEPS
+        Arrangement::within(points, MOST_STEPS)
+    };
+    let steps = match &arrangement {
+        // A sort finds the answer, and whoever checks it, sooner than any circuit.
+        Some(all) if all.is_one_sweep() => 0.0,
+        Some(_) => LOOK_STEPS / 10.0,
+        None => LOOK_STEPS,
     };
     let mut search = Search::new(points, &late, steps, &judge);
     let dearest = points.costs.iter().copied().fold(0.0, f64::max);
     let gap = judge(None) - search.bound(judge(None));
     let first = match &arrangement {
-        Some(_) if gap > TRIAL_GAP * dearest => 0,
+        Some(all) if all.is_one_sweep() || gap > TRIAL_GAP * dearest => 0,
         Some(_) => TRIAL.min(most_nodes),
         None => most_nodes,
     };
@@ -244,11 +251,11 @@ pub(crate) fn minimise(
         && go_on(nodes, u64::MAX, bound)
     {
         let most = budget.nodes.unwrap_or(u64::MAX);
-        let found = arrangement.least_error(|sweeps| go_on(nodes + sweeps, most, bound));
+        let found = arrangement.least_error(&late, |sweeps| go_on(nodes + sweeps, most, bound));
         nodes += found.sweeps;
         if found.cost < judge(None) {
             let promise = found.cost;
-            let plane = realise(points, &found.sides);
+            let plane = realise(points, &found.sides, &late);
             judge(Some(&Found { plane, promise }));
         }
         if found.complete {
@@ -264,21 +271,52 @@ pub(crate) fn minimise(
     best.into_inner().least(bound, proof, nodes, end)
 }
 
-/// The hyperplane of the widest margin that has the points that are on their right side on that side.
-fn realise(points: &Points, sides: &[bool]) -> Vec<f64> {
+/// The hyperplane of the widest margin that has the points that are on their right side on that side; none if it gets
+/// late.
+fn realise(points: &Points, sides: &[bool], late: &dyn Fn() -> bool) -> Vec<f64> {
+    if points.intercept && points.dimension == 2 {
+        return threshold(points, sides);
+    }
     let right: Vec<usize> = (0..points.len())
         .filter(|&i| sides[i] == points.positive[i])
         .collect();
-    match search::contradiction(points, &right, &[]) {
-        Some(simplex::Exact::Separated(plane)) => plane,
+    match search::contradiction(points, &right, &[], late) {
+        Some(Exact::Separated(plane)) => plane,
         _ => Vec::new(),
+    }
+}
+
+/// The point of a line that lies between two sides of it, as `±(x − t)`: a difference has the right sign, rounded or not.
+fn threshold(points: &Points, sides: &[bool]) -> Vec<f64> {
+    let ends = |side: bool| {
+        let own = (0..points.len())
+            .filter(|&i| sides[i] == side)
+            .map(|i| points.row(i)[0]);
+        own.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+            (low.min(x), high.max(x))
+        })
+    };
+    let (positive, negative) = (ends(true), ends(false));
+    let between = |low: f64, high: f64, otherwise: f64| {
+        let middle = low / 2.0 + high / 2.0;
+        if low < middle && middle < high {
+            middle
+        } else {
+            otherwise
+        }
+    };
+    // A score of 0 is the negative class: where no number lies between, the hyperplane goes through its nearest point.
+    if negative.1 < positive.0 {
+        vec![1.0, -between(negative.1, positive.0, negative.1)]
+    } else {
+        vec![-1.0, between(positive.1, negative.0, negative.0)]
     }
 }
 
 /// The least cost by enumeration, for whoever wants to check one; `None` if there are too many dimensions.
 pub(crate) fn enumerated(points: &Points) -> Option<f64> {
-    let arrangement = Arrangement::new(points).filter(|all| all.work() <= MOST_STEPS)?;
-    Some(arrangement.least_error(|_| true).cost)
+    let arrangement = Arrangement::within(points, MOST_STEPS)?;
+    Some(arrangement.least_error(&|| false, |_| true).cost)
 }
 
 #[cfg(test)]
@@ -374,6 +412,7 @@ mod tests {
                 plane: Vec::new(),
                 cost: f64::INFINITY,
                 seed,
+                late: &|| false,
             });
             best.borrow_mut().offer(&vec![0.0; points.dimension]);
             let judge = |found: Option<&Found>| {

@@ -187,7 +187,7 @@ mod tests {
                 &Approximate::exact(x), &Approximate::exact(y), &Approximate::exact(z), &Approximate::exact(w),
             ).unwrap();
             let large = |v: f64| {
-                let (m, k) = crate::risk::points::dyadic(v);
+                let (m, k) = crate::exact::dyadic(v);
                 BigInt::from(m) << (k + 200) as usize
             };
             let exact = (large(x) * large(y)).cmp(&(large(z) * large(w)));

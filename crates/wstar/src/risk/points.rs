@@ -9,6 +9,8 @@ use num_bigint::BigInt;
 use num_traits::Zero;
 use rustc_hash::FxHashMap;
 
+use crate::exact::dyadic;
+
 /// Distinct rows of two classes. A row is lifted, `(x, 1)`, where there is an intercept.
 #[derive(Debug, Clone)]
 pub(crate) struct Points {
@@ -187,24 +189,6 @@ pub(crate) fn shorten(plane: &mut [f64]) {
         let scale = (-largest.log2().floor()).clamp(-1000.0, 1000.0).exp2();
         plane.iter_mut().for_each(|v| *v *= scale);
     }
-}
-
-/// A number as `m·2ᵉ` with an odd `m`, or 0.
-pub(crate) fn dyadic(value: f64) -> (i64, i32) {
-    if value == 0.0 {
-        return (0, 0);
-    }
-    let bits = value.to_bits();
-    let field = ((bits >> 52) & 0x7FF) as i32;
-    let fraction = (bits & ((1 << 52) - 1)) as i64;
-    let (mantissa, exponent) = if field == 0 {
-        (fraction, -1074)
-    } else {
-        (fraction | 1 << 52, field - 1075)
-    };
-    let zeros = mantissa.trailing_zeros();
-    let odd = mantissa >> zeros;
-    (if value < 0.0 { -odd } else { odd }, exponent + zeros as i32)
 }
 
 /// `value / 2^exponent`, which has to be whole.

@@ -14,10 +14,9 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 
 use super::active_set::{self, Ending};
-use super::circuit::circuit_within;
+use super::circuit::{Exact, circuit_within, decide};
 use super::points::Points;
 use super::proof::{Step, Tree, reaches};
-use super::simplex::{self, Exact};
 
 /// Circuits that are tried on every node before new ones are looked for: the latest.
 const POOL: usize = 2000;
@@ -107,11 +106,16 @@ impl<'a> Search<'a> {
         steps: f64,
         judge: &dyn Fn(Option<&Found>) -> f64,
     ) -> Self {
+        // A pass over all points for each of some dozen active ones.
+        let each = 20.0 * points.len() as f64 * points.dimension as f64;
         let mut search = Search {
             points,
             late,
-            // A pass over all points for each of some dozen active ones.
-            most: (steps / (20.0 * points.len() as f64 * points.dimension as f64)).clamp(50.0, 1e6) as usize,
+            most: if steps > 0.0 {
+                (steps / each).clamp(50.0, 1e6) as usize
+            } else {
+                0
+            },
             circuits: Vec::new(),
             nodes: Vec::new(),
             open: BinaryHeap::new(),
@@ -270,7 +274,7 @@ impl<'a> Search<'a> {
             }
             let counts = |&i: &usize| left[i] > 0.0 || fixed[i] && left[i] == 0.0;
             let members: Vec<usize> = (0..points.len()).filter(counts).collect();
-            match contradiction(points, &members, &fixed) {
+            match contradiction(points, &members, &fixed, self.late) {
                 Some(Exact::Separated(plane)) => {
                     let mut others = points.costs.clone();
                     members.iter().for_each(|&i| others[i] = 0.0);
@@ -339,27 +343,35 @@ fn take(circuit: &[usize], fixed: &[bool], left: &mut [f64]) -> Option<f64> {
 }
 
 /// A circuit among some points, or a hyperplane of the data that is right on all of them: found by rounded arithmetic,
-/// and checked without.
-pub(crate) fn contradiction(points: &Points, members: &[usize], first: &[bool]) -> Option<Exact> {
-    let active = match active_set::separate(points, members, |i| first.get(i).copied().unwrap_or(false)) {
+/// and checked without. `None` if it got late, or if neither was found.
+pub(crate) fn contradiction(
+    points: &Points,
+    members: &[usize],
+    first: &[bool],
+    late: &dyn Fn() -> bool,
+) -> Option<Exact> {
+    let first = |i: usize| first.get(i).copied().unwrap_or(false);
+    match active_set::separate(points, members, first, late) {
         Ending::Separated(plane) => {
             let plane = points.denormalise(&plane);
             if members.iter().all(|&i| is_right(points, &plane, i)) {
                 return Some(Exact::Separated(plane));
             }
-            Vec::new()
         }
         Ending::Contradiction(candidates, place) => {
             let found =
                 circuit_within(points, &candidates[..place]).or_else(|| circuit_within(points, &candidates));
-            match found {
-                Some(circuit) => return Some(Exact::Circuit(circuit)),
-                None => candidates,
+            if let Some(circuit) = found {
+                return Some(Exact::Circuit(circuit));
             }
         }
-        Ending::Undecided(active) => active,
-    };
-    simplex::decide(points, members, &active)
+        Ending::Undecided => {}
+    }
+    if late() {
+        None
+    } else {
+        decide(points, members, late)
+    }
 }
 
 /// Whether a hyperplane is right on a point by more than rounding can do, or exactly at 0 where that is right.

@@ -68,7 +68,10 @@ impl Solver for Firth {
             iterations += 1;
             control.passed(2);
             let shown = centred.shifted(&at, -1.0);
-            if let Some(status) = control.iterate(problem, &shown, here.objective, here.decrement()) {
+            // The claim will be about slopes, of which the decrement is a square: it alone would end too early.
+            let left = centred.steepest(&here.ascent) * here.objective.abs().max(1.0);
+            if let Some(status) = control.iterate(problem, &shown, here.objective, left.max(here.decrement()))
+            {
                 break status;
             }
             if iterations >= MOST_STEPS {
@@ -186,6 +189,8 @@ struct Centred<'a> {
     rows: &'a Rows<'a>,
     layout: Layout,
     means: Vec<f64>,
+    /// Σ cᵢ|xᵢⱼ|: the largest pull that the rows could have on each parameter.
+    pulls: Vec<f64>,
 }
 
 impl<'a> Centred<'a> {
@@ -195,7 +200,35 @@ impl<'a> Centred<'a> {
             let share = 1.0 / rows.total_weight();
             (0..rows.len()).for_each(|i| rows.design.row(i).add_to(share * rows.weights.get(i), &mut means));
         }
-        Centred { rows, layout, means }
+        let mut pulls = vec![0.0; layout.len()];
+        for i in 0..rows.len() {
+            let weight = rows.weights.get(i);
+            rows.design
+                .row(i)
+                .for_each(|j, value| pulls[j] += weight * value.abs());
+        }
+        if layout.intercept {
+            pulls[layout.features] = rows.total_weight();
+        }
+        Centred {
+            rows,
+            layout,
+            means,
+            pulls,
+        }
+    }
+
+    /// The largest slope along a column as it is, relative to what the rows could pull: what a certificate measures.
+    fn steepest(&self, ascent: &[f64]) -> f64 {
+        let shift = if self.layout.intercept {
+            ascent[self.layout.features]
+        } else {
+            0.0
+        };
+        let slopes =
+            (0..ascent.len()).map(|j| ascent[j] + self.means.get(j).map_or(0.0, |mean| mean * shift));
+        let shares = slopes.zip(&self.pulls).filter(|(_, pull)| **pull > 0.0);
+        shares.map(|(slope, pull)| slope.abs() / pull).fold(0.0, f64::max)
     }
 
     /// Parameters of the centred columns from those of the columns, or back.
@@ -209,7 +242,9 @@ impl<'a> Centred<'a> {
 
     /// Sums over the rows of positive weight of what `add` makes of (x̃, y, c).
     fn sum(&self, numbers: usize, add: impl Fn(&mut [f64], &mut [f64], f64, f64) + Sync) -> Vec<f64> {
-        let Centred { rows, layout, means } = self;
+        let Centred {
+            rows, layout, means, ..
+        } = self;
         let mut states = vec![(); rows.len()];
         let parts = lanes::pass(
             rows.design,

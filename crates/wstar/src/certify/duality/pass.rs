@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::certify::compensated::Compensated;
-use crate::certify::duality::repair::{add_product, is_together, is_worth_care};
+use crate::certify::duality::repair::{is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
 use crate::data::Row;
 use crate::error::{Error, Result};
+use crate::kernel::double_double::Compensated;
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
 use crate::oracle::{Blocks, Rows};
 use crate::problem::Intercept;
@@ -110,10 +110,11 @@ impl Gathered {
     }
 
     fn merge(&mut self, other: Gathered) {
-        self.loss.add(other.loss.value());
-        self.conjugate.add(other.conjugate.value());
+        // With what compensation has kept: lanes are far larger than their sum where that is to be 0.
+        self.loss.add(other.loss.total());
+        self.conjugate.add(other.conjugate.total());
         for (to, from) in self.pulls.iter_mut().zip(&other.pulls) {
-            to.add(from.value());
+            to.add(from.total());
         }
         self.rows += other.rows;
         self.support += other.support;
@@ -170,7 +171,7 @@ pub(crate) fn multiplier(least: f64, greatest: f64, share: f64) -> f64 {
 /// w·x + b with every digit of every product.
 fn careful_score(row: Row<'_>, w: &[f64], b: f64) -> f64 {
     let mut sum = Compensated::default();
-    row.for_each(|j, x| add_product(&mut sum, w[j], x));
+    row.for_each(|j, x| sum.add_product(w[j], x));
     sum.add(b);
     sum.value()
 }
@@ -258,7 +259,7 @@ impl Span<'_> {
                 for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {
                     if self.care == Care::Every {
                         let own = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
-                        row.for_each(|j, x| add_product(&mut own[j], alpha, x));
+                        row.for_each(|j, x| own[j].add_product(alpha, x));
                         if let Some(intercept) = own.get_mut(layout.features) {
                             intercept.add(alpha);
                         }

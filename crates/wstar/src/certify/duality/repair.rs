@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use faer::{Mat, Side};
 
-use crate::certify::compensated::Compensated;
 use crate::certify::duality::pass::{Gathered, Roomy, constrained};
 use crate::certify::duality::{Care, Definition, REACH, penalty_of};
+use crate::kernel::double_double::Compensated;
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
 use crate::oracle::Layout;
 use crate::penalty::Penalty;
@@ -124,7 +124,7 @@ pub(super) fn repair(
                         changes[k][i] += change;
                         let pulls = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
                         for &(j, x) in &rows[i].entries {
-                            add_product(&mut pulls[j as usize], change, x);
+                            pulls[j as usize].add_product(change, x);
                         }
                         if let Some(intercept) = pulls.get_mut(layout.features) {
                             intercept.add(change);
@@ -176,13 +176,6 @@ fn conjugate(loss: LossName, row: &Roomy, alpha: &[f64]) -> f64 {
         let slopes: Vec<f64> = alpha.iter().map(|alpha| -alpha / row.weight).collect();
         row.weight * Softmax.conjugate(row.target as usize, &slopes)
     })
-}
-
-/// Adds a·b with the error of the product.
-pub(super) fn add_product(sum: &mut Compensated, a: f64, b: f64) {
-    let product = a * b;
-    sum.add(product);
-    sum.add(a.mul_add(b, -product));
 }
 
 /// The rows that may move, as a least-squares system.
@@ -248,7 +241,7 @@ impl System {
             for ((a, _), changes) in self.rows().zip(changes.chunks_exact(outputs)) {
                 for (left, &change) in left.chunks_exact_mut(columns).zip(changes) {
                     for (left, &a) in left.iter_mut().zip(a) {
-                        add_product(left, change, a);
+                        left.add_product(change, a);
                     }
                 }
             }

@@ -9,12 +9,12 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::proof::{Classes as Names, Sides, Verdict};
-use crate::data::{Dataset, Design};
+use crate::data::{Classes, Dataset, Design};
 use crate::error::Result;
 use crate::exact::Signed;
 use crate::loss::LossName;
 use crate::margin::{Question, separate};
-use crate::oracle::Layout;
+use crate::oracle::{Layout, Rows};
 use crate::reduction::{Part, Reduction};
 use crate::settings::Settings;
 use crate::watch::{Budget, Watch};
@@ -54,28 +54,63 @@ pub(super) fn inquire(
     most: Option<Duration>,
     watch: &mut dyn Watch,
 ) -> Result<Existence> {
-    let definition = &reduction.definition;
-    if !definition.penalty.is_none() || definition.firth {
+    if !reduction.definition.penalty.is_none() || reduction.definition.firth {
         return Ok(Existence::Optimum);
     }
+    without_penalty(
+        data,
+        reduction,
+        part,
+        most.map_or(PATIENCE, |most| most.min(PATIENCE)),
+        watch,
+    )
+}
+
+/// Whether it has, or would have if there were no penalty.
+pub(super) fn without_penalty(
+    data: &Dataset,
+    reduction: &Reduction,
+    part: Part,
+    most: Duration,
+    watch: &mut dyn Watch,
+) -> Result<Existence> {
+    let layout = reduction.definition.layout;
     let mut inquiry = Inquiry {
-        deadline: Instant::now() + most.map_or(PATIENCE, |most| most.min(PATIENCE)),
+        deadline: Instant::now() + most,
         watch,
     };
-    match definition.loss {
-        LossName::Logistic => {
-            let rows = reduction.rows(part, data)?;
-            let signs: Vec<i8> = (0..rows.len())
-                .map(|i| match rows.weights.get(i) > 0.0 {
-                    true if rows.targets[i] > 0.0 => 1,
-                    true => -1,
-                    false => 0,
-                })
-                .collect();
-            inquiry.ask(&data.design, &signs, definition.layout.intercept)
-        }
-        LossName::Softmax => inquiry.softmax(data, definition.layout),
+    match reduction.definition.loss {
+        LossName::Logistic => inquiry.ask(
+            &data.design,
+            &signs(&reduction.rows(part, data)?),
+            layout.intercept,
+        ),
+        LossName::Softmax => inquiry.softmax(data, layout),
         _ => Ok(Existence::Optimum),
+    }
+}
+
+/// The class of each row of a problem of two, 0 where it takes no part.
+pub(super) fn signs(rows: &Rows<'_>) -> Vec<i8> {
+    (0..rows.len())
+        .map(|i| match rows.weights.get(i) > 0.0 {
+            true if rows.targets[i] > 0.0 => 1,
+            true => -1,
+            false => 0,
+        })
+        .collect()
+}
+
+/// What the two sides of a problem are called.
+pub(super) fn who(part: Part, classes: Option<&Classes>) -> String {
+    match (part, classes) {
+        (Part::Against { positive }, Some(classes)) if classes.len() > 2 => {
+            format!("{} and the rest", classes.name(positive))
+        }
+        (Part::Pair { negative, positive }, Some(classes)) => {
+            format!("{} and {}", classes.name(negative), classes.name(positive))
+        }
+        _ => "the classes".into(),
     }
 }
 
@@ -192,15 +227,7 @@ pub(super) fn notes(
                 _ => format!("{weight:+.2e}·{}", name(j)),
             })
             .collect();
-        let who = match (part, data.classes()) {
-            (Part::Against { positive }, Some(classes)) if classes.len() > 2 => {
-                format!("{} and the rest", classes.name(*positive))
-            }
-            (Part::Pair { negative, positive }, Some(classes)) => {
-                format!("{} and {}", classes.name(*negative), classes.name(*positive))
-            }
-            _ => "the classes".into(),
-        };
+        let who = who(*part, data.classes());
         let how = if direction.complete {
             "separated"
         } else {

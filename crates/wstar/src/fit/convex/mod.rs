@@ -8,6 +8,7 @@ mod intercept;
 mod origin;
 mod part;
 mod point;
+mod separated;
 mod statistics;
 
 pub use origin::Origin;
@@ -76,11 +77,11 @@ pub(super) fn fit(
     if let Some(error) = failed {
         return Err(error);
     }
+    let separated = separated::notes(&solved, data, &reduction)?;
     let mut outcome = put_together(solved, &totals, &reduction, settings, iterations);
-    outcome
-        .fit
-        .notes
-        .extend(existence::notes(&existing, data, &reduction, settings));
+    let notes = &mut outcome.fit.notes;
+    notes.extend(existence::notes(&existing, data, &reduction, settings));
+    notes.extend(separated);
     statistics::add(&mut outcome, data, &reduction);
     if outcome.fit.status == Status::Converged {
         checkpoint.remove();

@@ -197,7 +197,7 @@ impl Basis {
             let left: Vec<f64> = (self.rows.iter().zip(scores))
                 .map(|(&row, &score)| {
                     let mut left = Compensated::default();
-                    left.add(score.into());
+                    left.add(score);
                     design.row(row).for_each(|j, x| left.add_product(weights[j], -x));
                     left.total().value()
                 })

@@ -6,17 +6,18 @@
 //! exact (Edmonds 1967; Bareiss 1968). Bland's rule takes over when pivots do not move the point, so it ends.
 //!
 //! *Free* rows may have multipliers of any sign and count for nothing in the sum: that is the same question
-//! in the space orthogonal to them, which is what facial reduction asks next.
+//! in the space orthogonal to them, which is what facial reduction asks next. *Weak* rows must have multipliers ≥ 0 too and
+//! count for nothing either: v need only have aᵢ·v ≥ 0 there (Motzkin 1936).
 //!
 //! Slow, and right where floating point cannot tell: margins near the rounding of the data themselves.
 
 use num_bigint::{BigInt, Sign};
 use num_rational::BigRational;
-use num_traits::float::FloatCore;
 use num_traits::{One, Signed as _, ToPrimitive, Zero};
 use rayon::prelude::*;
 
-use crate::exact::Signed;
+use super::Signed;
+use super::sign::dyadic;
 
 /// Pivots without progress after which Bland's rule takes over.
 const PATIENCE: usize = 20;
@@ -25,10 +26,10 @@ const BLOCK: usize = 512;
 
 /// Which alternative holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Alternative {
+pub(crate) enum Alternative {
     /// Multipliers of rows, positive but for free ones, whose combination vanishes.
     Combination(Vec<(usize, BigRational)>),
-    /// A vector whose product with every row is positive, and 0 with free ones.
+    /// A vector whose product with every row is positive, with weak ones at least 0, and with free ones 0.
     Separator(Vec<BigInt>),
     /// It was stopped.
     Stopped,
@@ -47,19 +48,6 @@ struct Integers<'a> {
     signed: Signed<'a>,
     /// What to multiply each column by, as an exponent.
     shifts: Vec<i32>,
-}
-
-/// `(m, e)` with value m·2ᵉ, m odd unless 0.
-fn dyadic(value: f64) -> (i64, i32) {
-    let (mantissa, exponent, sign) = FloatCore::integer_decode(value);
-    let zeros = if mantissa == 0 {
-        0
-    } else {
-        mantissa.trailing_zeros()
-    };
-    // 53 bits at most.
-    let odd = i64::try_from(mantissa >> zeros).unwrap_or_default();
-    (odd * i64::from(sign), i32::from(exponent) + zeros as i32)
 }
 
 impl<'a> Integers<'a> {
@@ -105,6 +93,8 @@ struct Simplex<'a> {
     inverse: Vec<Vec<BigInt>>,
     det: BigInt,
     basis: Vec<Basic>,
+    /// Whether a row is one of the weak ones.
+    weak: &'a (dyn Fn(usize) -> bool + Sync),
 }
 
 impl Simplex<'_> {
@@ -163,10 +153,12 @@ impl Simplex<'_> {
         dual
     }
 
-    /// π·(a, 1) exactly.
+    /// π·(a, 1) exactly; π·(a, 0) of a weak row.
     fn price(&self, dual: &[BigInt], i: usize) -> BigInt {
         let mut sum: BigInt = self.integers.row(i).iter().map(|(j, x)| &dual[*j] * x).sum();
-        sum += &dual[self.size() - 1];
+        if !(self.weak)(i) {
+            sum += &dual[self.size() - 1];
+        }
         sum
     }
 
@@ -184,7 +176,9 @@ impl Simplex<'_> {
                 let exponent = i64::from(exponent) + i64::from(self.integers.shifts[j]) + parts[j].1;
                 terms.push((mantissa as f64 * parts[j].0, exponent));
             });
-            terms.push(parts[end]);
+            if !(self.weak)(i) {
+                terms.push(parts[end]);
+            }
             terms.retain(|t| t.0 != 0.0);
             let top = terms
                 .iter()
@@ -247,10 +241,11 @@ impl Simplex<'_> {
     }
 }
 
-/// Decides which alternative holds for `rows`, with `free` rows of any sign; these must be independent.
-pub(super) fn gordan(
+/// Decides which alternative holds for `rows`, some of them weak, with `free` rows of any sign; these must be independent.
+pub(crate) fn gordan(
     signed: &Signed<'_>,
     rows: &[usize],
+    weak: &(dyn Fn(usize) -> bool + Sync),
     free: &[usize],
     stop: &mut dyn FnMut() -> bool,
 ) -> Alternative {
@@ -267,6 +262,7 @@ pub(super) fn gordan(
         inverse: (0..size).map(unit).collect(),
         det: BigInt::one(),
         basis: vec![Basic::Artificial; size],
+        weak,
     };
     for &i in free {
         let entries = simplex.integers.row(i);
@@ -300,7 +296,7 @@ pub(super) fn gordan(
         let Some(i) = simplex.entering(rows, &dual, idle > PATIENCE) else {
             return Alternative::Separator(separator(&simplex.integers, &dual[..end]));
         };
-        let u = simplex.image(&simplex.integers.row(i), true);
+        let u = simplex.image(&simplex.integers.row(i), !weak(i));
         // The sum of the artificial variables falls along a row of positive price, so that one of them blocks.
         let Some(r) = simplex.leaving(&u) else {
             return Alternative::Stopped;
