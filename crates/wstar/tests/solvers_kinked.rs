@@ -61,6 +61,24 @@ fn every_penalty_and_intercept_meets_the_general_solver() {
 }
 
 /// The dual points prove the optima: no other solver is asked.
+/// So many rows that only those near the margin are solved.
+#[test]
+fn many_rows() {
+    for (seed, intercept) in (30..).zip(INTERCEPTS) {
+        let mut case = Case::random(seed, 20_000, 4, LossName::Hinge);
+        (case.penalty, case.intercept) = (PENALTIES[0], intercept);
+        check(&case, 1e-8);
+        // A column that only a few rows have, which no sample need know of; and weights over four orders.
+        for (i, row) in case.rows.iter_mut().enumerate() {
+            row[3] = if i % 3000 == 17 { 5.0 } else { 0.0 };
+        }
+        for (i, weight) in case.weights.iter_mut().enumerate() {
+            *weight = 10f64.powi(i as i32 % 5 - 2);
+        }
+        check(&case, 1e-8);
+    }
+}
+
 #[test]
 fn every_loss_in_both_arithmetics() {
     let losses = [

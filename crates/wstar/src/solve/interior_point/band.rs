@@ -78,10 +78,19 @@ pub(super) fn solve(
         at = found.parameters;
         let (strays, cost, objective) = strays(rows, problem, &sides, &at);
         control.passed(2);
-        if ended.is_none() && cost > STRAYS * control.tol * objective.abs().max(1.0) {
+        let scale = control.tol * objective.abs().max(1.0);
+        if ended.is_none() && cost > STRAYS * scale {
             band.extend(strays);
             continue;
         }
+        let status = match (ended, found.status) {
+            (Some(ended), _) => ended,
+            // What the band and the strays leave are all that is left.
+            (None, Status::Converged) => control
+                .iterate(problem, &at, objective, BAND * scale + cost)
+                .unwrap_or(Status::IterationLimit),
+            (None, _) => return Ok(None),
+        };
         let mut dual: Vec<f64> = (0..rows.len())
             .map(|i| match sides[i] {
                 Side::Inside => rows.targets[i].signum() * rows.weights.get(i),
@@ -93,7 +102,7 @@ pub(super) fn solve(
         return Ok(Some(Solution {
             parameters: at,
             dual: Some(dual),
-            status: ended.unwrap_or(found.status),
+            status,
             iterations: found.iterations,
         }));
     }
