@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use kinked_sets::{Case, INTERCEPTS, PENALTIES, Seen, published};
 use proptest::prelude::*;
+use wstar::data::Design;
 use wstar::loss::LossName;
 use wstar::solve::InteriorPoint;
 use wstar::watch::Status;
@@ -69,9 +70,11 @@ fn many_rows() {
         (case.penalty, case.intercept) = (PENALTIES[0], intercept);
         check(&case, 1e-8);
         // A column that only a few rows have, which no sample need know of; and weights over four orders.
-        for (i, row) in case.rows.iter_mut().enumerate() {
+        let mut rows: Vec<Vec<f64>> = case.design.iter().map(|row| row.to_dense(4)).collect();
+        for (i, row) in rows.iter_mut().enumerate() {
             row[3] = if i % 3000 == 17 { 5.0 } else { 0.0 };
         }
+        case.design = Design::from_rows(&rows).unwrap();
         for (i, weight) in case.weights.iter_mut().enumerate() {
             *weight = 10f64.powi(i as i32 % 5 - 2);
         }
