@@ -16,7 +16,8 @@ use super::InteriorPoint;
 use crate::data::{Csr, Dense, Design};
 use crate::error::Result;
 use crate::oracle::{Layout, Local, Rows, Weights};
-use crate::problem::Problem;
+use crate::problem::{Intercept, Problem};
+use crate::solve::intercept::balance;
 use crate::solve::least_absolute::preprocess::Frame;
 use crate::solve::{Control, Solution};
 use crate::watch::{Budget, Iteration, Status, Watch};
@@ -99,6 +100,13 @@ pub(super) fn solve(
             .collect();
         let own = found.dual.unwrap_or_default();
         band.iter().zip(own).for_each(|(&i, alpha)| dual[i] = alpha);
+        // Those of the means are a little short of their bounds, and those of their rows are at them.
+        if problem.intercept == Intercept::Free {
+            balance(&mut dual, |i| {
+                let bound = rows.targets[i].signum() * rows.weights.get(i);
+                (bound.min(0.0), bound.max(0.0))
+            });
+        }
         return Ok(Some(Solution {
             parameters: at,
             dual: Some(dual),
