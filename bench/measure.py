@@ -12,6 +12,9 @@ import subprocess
 import sys
 import time
 
+# Seconds above which a suite with slow contenders runs one only once.
+PATIENCE = 60
+
 
 def command(arguments, accept=(0,)):
     """Runs a command; returns its wall-clock seconds, its peak memory in bytes and its output."""
@@ -40,14 +43,17 @@ def timed(call):
     return result, time.perf_counter() - start
 
 
-def interleaved(contenders, rounds):
+def interleaved(contenders, rounds, patience=float("inf")):
     """Runs every contender once a round, so that a noisy minute falls on all of them alike.
 
-    `contenders` maps a name to a function that returns {"seconds", "wall", "peak_bytes", ...}.
+    `contenders` maps a name to a function that returns {"seconds", "wall", "peak_bytes", ...}. One that
+    needs more than `patience` seconds runs once only.
     """
     runs = {name: [] for name in contenders}
     for i in range(rounds):
         for name, contender in contenders.items():
+            if runs[name] and runs[name][0]["seconds"] > patience:
+                continue
             run = contender()
             runs[name].append(run)
             print(f"   round {i + 1}: {name:<16} {run['seconds']:8.3f} s", flush=True)

@@ -9,10 +9,11 @@ import datetime
 import sys
 
 import record
+from geometry import suite as geometry
 from readers import suite as readers
 
 # One line a suite: a name for --only, and a module with run(quick) and table(result).
-SUITES = {"readers": readers}
+SUITES = {"readers": readers, "geometry": geometry}
 
 
 def main():

@@ -1,13 +1,7 @@
 """How fast files are read: ours against the readers that people use, on generated files."""
 
-import hashlib
-import json
-import pathlib
-import subprocess
-import sys
-
+import data
 import measure
-import record
 from peers import liblinear, pandas, scikit_learn, wstar
 
 # name of the file, its ending, its size, and who reads it by which function of the adapter (ours first)
@@ -23,9 +17,10 @@ ROUNDS = 5
 def run(quick):
     results = []
     for name, ending, size, task, contenders in WORKLOADS:
-        path, file = generated(name, ending, size // 10 if quick else size)
+        size = size // 10 if quick else size
+        path, file = data.generated(f"{name}-{size // 1_000_000}.{ending}", "readers.files", name, size)
         print(f"   {name}: {file['bytes'] / 1e6:.0f} MB, {file['rows']} rows", flush=True)
-        warm(path)
+        data.warm(path)
         runs = measure.interleaved(
             {peer.NAME: lambda peer=peer: getattr(peer, task)(str(path)) for peer in contenders},
             rounds=3 if quick else ROUNDS,
@@ -37,28 +32,6 @@ def run(quick):
                 raise RuntimeError(f"{peer.NAME} read {rows} rows of {file['rows']}: {path}")
         results.append({"name": name, "file": file, "matrix_bytes": matrix_bytes(name, file), "results": runs})
     return {"rounds": 3 if quick else ROUNDS, "workloads": results}
-
-
-def generated(name, ending, size):
-    """The file and the facts about it; generated when it is not there yet, or by an older generator."""
-    source = pathlib.Path(__file__).with_name("files.py")
-    generator = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    folder = record.WORK / "data"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}-{size // 1_000_000}.{ending}"
-    facts = path.with_suffix(".json")
-    if not facts.exists() or json.loads(facts.read_text())["generator"] != generator:
-        print(f"   generating {path.name}", flush=True)
-        arguments = [name, str(size), str(path), generator]
-        subprocess.run([sys.executable, "-m", "readers.files", *arguments], check=True)
-    return path, json.loads(facts.read_text())
-
-
-def warm(path):
-    """Brings the file into the system's cache: this is about parsing, not about the disk."""
-    with path.open("rb") as file:
-        while file.read(1 << 20):
-            pass
 
 
 def matrix_bytes(name, file):

@@ -11,7 +11,7 @@ use crate::step::{cargo, root, succeed, works};
 /// What `cargo xtask bench` can be told.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// One suite only (`readers` …).
+    /// One suite only (`readers`, `geometry` …).
     #[arg(long)]
     only: Option<String>,
     /// Small workloads, to see that everything runs; nothing is written to the README.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::loss::{LossName, Softmax, VectorLoss};
-use crate::oracle::{Query, Rows};
+use crate::oracle::{Layout, Query, Rows};
 use crate::problem::{Intercept, Problem};
 use crate::solve::intercept::{best_intercept, root};
 use crate::solve::kink::Kink;
@@ -23,12 +23,15 @@ pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Resul
         // Multipliers of squares have no ends, so any residual can be made up for; and a direct solver's
         // digits are better than one more step could leave them.
         (LossName::Squared, _) => Ok(()),
-        (LossName::Softmax, Some(rows)) => {
-            polish_softmax(problem, rows, parameters);
+        (LossName::Softmax, rows) => {
+            if let Some(rows) = rows {
+                polish_softmax(problem, rows, parameters);
+            }
+            centre(problem.layout(), parameters);
             Ok(())
         }
         // A stream's intercepts are the solver's own.
-        (LossName::Softmax | LossName::Hinge | LossName::Absolute | LossName::Quantile(_), None) => Ok(()),
+        (LossName::Hinge | LossName::Absolute | LossName::Quantile(_), None) => Ok(()),
         (LossName::Hinge | LossName::Absolute | LossName::Quantile(_), Some(rows)) => {
             let features = problem.layout().features;
             let weights = &parameters[..features];
@@ -42,6 +45,20 @@ pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Resul
         }
         _ => polish_smooth(problem, parameters),
     }
+}
+
+/// Moves all intercepts of softmax together, which changes no probability, until their mean is 0: one answer for all
+/// solvers.
+fn centre(layout: Layout, parameters: &mut [f64]) {
+    let mean = (0..layout.outputs)
+        .map(|k| layout.output(parameters, k).1)
+        .sum::<f64>()
+        / layout.outputs as f64;
+    let intercepts = parameters
+        .iter_mut()
+        .skip(layout.features)
+        .step_by(layout.width());
+    intercepts.for_each(|intercept| *intercept -= mean);
 }
 
 /// The root of the slope along b.
