@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use kinked_sets::{Case, INTERCEPTS, PENALTIES, Seen, published};
 use proptest::prelude::*;
+use wstar::data::Design;
 use wstar::loss::LossName;
 use wstar::solve::InteriorPoint;
 use wstar::watch::Status;
@@ -61,6 +62,34 @@ fn every_penalty_and_intercept_meets_the_general_solver() {
 }
 
 /// The dual points prove the optima: no other solver is asked.
+/// Solves, and checks the gap from the data alone: these are too many rows for a general solver.
+fn proved(case: &Case, tol: f64) {
+    let solution = case.solve(&InteriorPoint::default(), tol);
+    assert_eq!(solution.status, Status::Converged, "{:?}", case.intercept);
+    let gap = case.gap(&solution);
+    assert!(gap <= tol, "{:?}: {gap:e}", case.intercept);
+}
+
+/// So many rows that only those near the margin are solved.
+#[test]
+fn many_rows() {
+    for (seed, intercept) in (30..).zip(INTERCEPTS) {
+        let mut case = Case::random(seed, 20_000, 4, LossName::Hinge);
+        (case.penalty, case.intercept) = (PENALTIES[0], intercept);
+        proved(&case, 1e-8);
+        // A column that only a few rows have, which no sample need know of; and weights over four orders.
+        let mut rows: Vec<Vec<f64>> = case.design.iter().map(|row| row.to_dense(4)).collect();
+        for (i, row) in rows.iter_mut().enumerate() {
+            row[3] = if i % 3000 == 17 { 5.0 } else { 0.0 };
+        }
+        case.design = Design::from_rows(&rows).unwrap();
+        for (i, weight) in case.weights.iter_mut().enumerate() {
+            *weight = 10f64.powi(i as i32 % 5 - 2);
+        }
+        proved(&case, 1e-8);
+    }
+}
+
 #[test]
 fn every_loss_in_both_arithmetics() {
     let losses = [

@@ -37,6 +37,12 @@ struct Kept {
     scores: Vec<f64>,
 }
 
+/// Scores, and whether they are those of their parameters yet.
+struct Scored<'k> {
+    kept: &'k mut Kept,
+    known: bool,
+}
+
 impl<'a> Local<'a> {
     /// Over rows that are as wide as the layout, or (if sparse) narrower.
     pub fn new(rows: Rows<'a>, loss: LossName, layout: Layout) -> Self {
@@ -89,36 +95,59 @@ impl<'a> Local<'a> {
         self.moved += 1;
     }
 
-    fn keep(&self, kept: &mut Kept, parameters: &[f64]) -> bool {
+    /// Makes room for the scores of these parameters; tells whether they are there already.
+    fn claim(&self, kept: &mut Kept, parameters: &[f64]) -> bool {
         if kept.parameters == parameters && kept.scores.len() == self.rows.len() * self.layout.outputs {
-            return false;
+            return true;
         }
         kept.parameters = parameters.to_vec();
         kept.scores.resize(self.rows.len() * self.layout.outputs, 0.0);
-        let block = block_rows(self.rows.design, self.layout.outputs);
-        kept.scores
-            .par_chunks_mut(block * self.layout.outputs)
-            .enumerate()
-            .for_each(|(b, out)| {
-                let rows = b * block..b * block + out.len() / self.layout.outputs;
-                scores(self.rows.design, rows, self.layout, parameters, out);
-            });
-        true
+        let outputs = (0..self.layout.outputs).map(|k| self.layout.output(parameters, k));
+        let (weights, intercepts): (Vec<&[f64]>, Vec<f64>) = outputs.unzip();
+        // The start of most fits, and the direction of an intercept: no row has to be read.
+        let blank = weights.iter().all(|weights| weights.iter().all(|&w| w == 0.0));
+        if blank {
+            let rows = kept.scores.chunks_exact_mut(intercepts.len().max(1));
+            rows.for_each(|scores| scores.copy_from_slice(&intercepts));
+        }
+        blank
     }
 
-    /// Sums what `add` makes of every block, with room for `numbers` sums in each lane.
-    fn sum(&self, numbers: usize, add: impl Fn(Range<usize>, &mut Sums) + Sync) -> Sums {
-        let block = block_rows(self.rows.design, self.layout.outputs);
+    /// Sums what `add` makes of every block and its scores, with room for `numbers` sums in each lane. Scores that
+    /// are not `known` are computed on the way, while the block is in the cache.
+    fn sum(
+        &self,
+        Scored { kept, known }: Scored<'_>,
+        numbers: usize,
+        add: impl Fn(Range<usize>, &[f64], &mut Sums) + Sync,
+    ) -> Sums {
+        let outputs = self.layout.outputs;
+        let block = block_rows(self.rows.design, outputs);
         let blocks = self.rows.len().div_ceil(block);
         let lanes = (MOST_LANE_NUMBERS / numbers.max(1))
             .clamp(2, MOST_LANES)
             .min(blocks.max(1));
-        let sums: Vec<Sums> = (0..lanes)
-            .into_par_iter()
+        let (parameters, mut left) = (&kept.parameters, kept.scores.as_mut_slice());
+        let shares: Vec<(usize, &mut [f64])> = (0..lanes)
             .map(|lane| {
+                let first = blocks * lane / lanes * block;
+                let end = (blocks * (lane + 1) / lanes * block).min(self.rows.len());
+                let (share, rest) = std::mem::take(&mut left).split_at_mut((end - first) * outputs);
+                left = rest;
+                (first, share)
+            })
+            .collect();
+        let sums: Vec<Sums> = shares
+            .into_par_iter()
+            .map(|(mut first, share)| {
                 let mut sums = Sums::default();
-                for b in blocks * lane / lanes..blocks * (lane + 1) / lanes {
-                    add(b * block..((b + 1) * block).min(self.rows.len()), &mut sums);
+                for out in share.chunks_mut(block * outputs) {
+                    let rows = first..first + out.len() / outputs;
+                    first = rows.end;
+                    if !known {
+                        scores(self.rows.design, rows.clone(), self.layout, parameters, out);
+                    }
+                    add(rows, out, &mut sums);
                 }
                 sums
             })
@@ -160,11 +189,11 @@ impl<'a> Local<'a> {
         &kept.scores[rows.start * self.layout.outputs..rows.end * self.layout.outputs]
     }
 
-    fn gradient(&self, point: &Kept) -> Sums {
+    fn gradient(&self, point: Scored<'_>) -> Sums {
         let layout = self.layout;
-        self.sum(layout.len(), |rows, sums| {
+        self.sum(point, layout.len(), |rows, scores, sums| {
             sums.gradient.resize(layout.len(), 0.0);
-            let mut pulls = self.kept(point, &rows).to_vec();
+            let mut pulls = scores.to_vec();
             sums.value += self.differentiate(rows.clone(), &mut pulls, None);
             add_pulls(self.rows.design, rows, layout, &pulls, &mut sums.gradient);
         })
@@ -195,13 +224,13 @@ impl<'a> Local<'a> {
         }
     }
 
-    fn hessian(&self, point: &Kept, diagonal_only: bool) -> Sums {
+    fn hessian(&self, point: Scored<'_>, diagonal_only: bool) -> Sums {
         let (layout, design) = (self.layout, self.rows.design);
         let (length, width) = (layout.len(), layout.width());
         let numbers = if diagonal_only { length } else { length * length };
-        let mut sums = self.sum(numbers, |rows, sums| {
+        let mut sums = self.sum(point, numbers, |rows, scores, sums| {
             sums.gradient.resize(length, 0.0);
-            let mut pulls = self.kept(point, &rows).to_vec();
+            let mut pulls = scores.to_vec();
             if layout.outputs == 1 {
                 let mut h = vec![0.0; rows.len()];
                 sums.value += self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
@@ -240,12 +269,11 @@ impl<'a> Local<'a> {
         sums
     }
 
-    fn product(&self, point: &Kept, direction: &Kept) -> Sums {
+    fn product(&self, point: &Kept, direction: Scored<'_>) -> Sums {
         let layout = self.layout;
-        self.sum(layout.len(), |rows, sums| {
+        self.sum(direction, layout.len(), |rows, along, sums| {
             sums.gradient.resize(layout.len(), 0.0);
             let mut pulls = self.kept(point, &rows).to_vec();
-            let along = self.kept(direction, &rows);
             if layout.outputs == 1 {
                 let mut h = vec![0.0; rows.len()];
                 self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
@@ -272,11 +300,10 @@ impl<'a> Local<'a> {
         })
     }
 
-    fn line(&self, point: &Kept, direction: &Kept, steps: &[f64]) -> Sums {
+    fn line(&self, point: &Kept, direction: Scored<'_>, steps: &[f64]) -> Sums {
         let outputs = self.layout.outputs;
-        self.sum(1, |rows, sums| {
+        self.sum(direction, 1, |rows, along, sums| {
             sums.line.resize(steps.len(), LinePoint::default());
-            let along = self.kept(direction, &rows);
             for (step, line) in steps.iter().zip(&mut sums.line) {
                 let mut pulls = self.kept(point, &rows).to_vec();
                 pulls.iter_mut().zip(along).for_each(|(z, d)| *z += step * d);
@@ -325,25 +352,34 @@ impl Oracle for Local<'_> {
             Query::Product { at, along } | Query::Line { at, along, .. } => (at, Some(along)),
         };
         self.follow(&mut point, &direction, at);
-        let mut read = self.keep(&mut point, at);
+        let mut known = self.claim(&mut point, at);
+        let mut read = !known;
         if read {
             self.moved = 0;
         }
         if let Some(along) = along {
-            read |= self.keep(&mut direction, along);
+            if !known {
+                self.sum(scored(&mut point, false), 1, |_, _, _| {});
+            }
+            known = self.claim(&mut direction, along);
+            read |= !known;
         }
         let sums = match query {
-            Query::Gradient { .. } => self.gradient(&point),
-            Query::Hessian { .. } => self.hessian(&point, false),
-            Query::Diagonal { .. } => self.hessian(&point, true),
-            Query::Product { .. } => self.product(&point, &direction),
-            Query::Line { steps, .. } => self.line(&point, &direction, steps),
+            Query::Gradient { .. } => self.gradient(scored(&mut point, known)),
+            Query::Hessian { .. } => self.hessian(scored(&mut point, known), false),
+            Query::Diagonal { .. } => self.hessian(scored(&mut point, known), true),
+            Query::Product { .. } => self.product(&point, scored(&mut direction, known)),
+            Query::Line { steps, .. } => self.line(&point, scored(&mut direction, known), steps),
         };
         (self.point, self.direction) = (point, direction);
         // A line on scores that are known reads no row.
         self.passes += u64::from(read || !matches!(query, Query::Line { .. }));
         Ok(sums)
     }
+}
+
+fn scored(kept: &mut Kept, known: bool) -> Scored<'_> {
+    Scored { kept, known }
 }
 
 /// The whole Hessian from lower triangles: one output's own, or those of all pairs of outputs in a row.

@@ -181,6 +181,14 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// For a run on the side, on the same clock.
+    pub(crate) fn aside<'b>(&self, tol: f64, watch: &'b mut dyn Watch) -> Control<'b> {
+        Control {
+            started: self.started,
+            ..Control::new(tol, self.budget, watch)
+        }
+    }
+
     /// Has every iteration's point kept from here on.
     pub(crate) fn keep(&mut self, keeper: Option<Keeper>) {
         self.keeper = keeper;

@@ -23,7 +23,7 @@ use faer::{Mat, MatMut, Par};
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::loss::LossName;
-use crate::problem::Problem;
+use crate::problem::{Evaluated, Problem};
 use crate::solve::line_search::Line;
 use crate::solve::smooth::{self, Run};
 use crate::solve::{Control, Solution, Solver, SolverName};
@@ -37,6 +37,8 @@ const MOST_FOR_EIGENVECTORS: usize = 1_000;
 const RIDGE: f64 = 1e-9;
 /// How often a step with a ridge is refined to one without.
 const REFINEMENTS: usize = 2;
+/// The share of the slope that a whole step must bring, lest a line be searched instead.
+const SUFFICIENT: f64 = 0.1;
 /// Steps without any progress before the run ends.
 const PATIENCE: u64 = 4;
 
@@ -71,21 +73,13 @@ impl Solver for Newton {
             false => Some(smooth::diagonal(problem, start)?),
         };
         let mut at = start.to_vec();
-        let mut factor: Option<Factor> = None;
-        // Whether the last factor is likely to be good enough to end with, or is the Hessian's at every point.
-        let mut keep_factor = false;
+        let mut evaluated = problem.hessian(&at)?;
+        let mut factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
+        let mut trust = problem.loss.is_convex();
+        let mut last_gap = None;
         loop {
-            let kept = factor.take().filter(|_| keep_factor);
-            let mut evaluated = match kept {
-                Some(_) => problem.gradient(&at)?,
-                None => problem.hessian(&at)?,
-            };
-            let mut current = match kept {
-                Some(factor) => factor,
-                None => Factor::new(problem, &evaluated.hessian, sizes.as_deref()),
-            };
             let gradient = problem.full_gradient(&at, &evaluated);
-            let mut step = current.solve(&gradient);
+            let mut step = factor.solve(&gradient);
             let decrement = -0.5 * dot(&gradient, &step);
             let gap = smooth::dual_gap(problem, &at, &evaluated).unwrap_or(decrement);
             if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
@@ -93,20 +87,53 @@ impl Solver for Newton {
             }
             if evaluated.hessian.is_empty() && problem.loss != LossName::Squared {
                 evaluated = problem.hessian(&at)?;
-                current = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
-                step = current.solve(&gradient);
+                factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
+                step = factor.solve(&gradient);
             }
-            let line = Line::new(problem, &at, &step);
-            let Some(found) = line.search(problem, evaluated.objective, &gradient, 1.0, 0.1)? else {
-                return Ok(run.end(Status::IterationLimit, at));
-            };
-            // What is left of the slope is left of the gradient, and the gap falls with its square.
-            let left = found.point.slope / dot(&gradient, &step);
-            keep_factor =
-                problem.loss == LossName::Squared || gap * left * left <= run.target(evaluated.objective);
-            factor = Some(current);
-            smooth::advance(&mut at, found.step, &step);
+            let target = run.target(evaluated.objective);
+            let slope = dot(&gradient, &step);
+            // The whole step, if it is likely to be a good one: the pass that would measure a line is saved.
+            let whole = trust.then(|| -> Result<_> {
+                let mut next = at.clone();
+                smooth::advance(&mut next, 1.0, &step);
+                let ends = last_gap.is_some_and(|last| predicted(last, gap) <= target);
+                let there = evaluate(problem, &next, ends)?;
+                let descends = there.objective <= evaluated.objective + SUFFICIENT * slope;
+                Ok((next, there, descends))
+            });
+            last_gap = Some(gap);
+            if let Some((next, there, true)) = whole.transpose()? {
+                (at, evaluated) = (next, there);
+            } else {
+                let line = Line::new(problem, &at, &step);
+                let Some(found) = line.search(problem, evaluated.objective, &gradient, 1.0, 0.1)? else {
+                    return Ok(run.end(Status::IterationLimit, at));
+                };
+                trust = problem.loss.is_convex() && (0.5..2.0).contains(&found.step);
+                // What is left of the slope is left of the gradient, and the gap falls with its square.
+                let left = found.point.slope / slope;
+                smooth::advance(&mut at, found.step, &step);
+                evaluated = evaluate(problem, &at, gap * left * left <= target)?;
+            }
+            if !evaluated.hessian.is_empty() {
+                factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
+            }
         }
+    }
+}
+
+/// The gap that a whole step leaves: it falls with its square, by as much as in the step before.
+fn predicted(last: f64, gap: f64) -> f64 {
+    gap * (gap / last) * (gap / last)
+}
+
+/// The objective at a point; without its Hessian if the point is likely to be the last, or the Hessian the same
+/// everywhere.
+fn evaluate(problem: &mut Problem<'_>, at: &[f64], last: bool) -> Result<Evaluated> {
+    if last || problem.loss == LossName::Squared {
+        problem.gradient(at)
+    } else {
+        problem.hessian(at)
     }
 }
 

@@ -8,6 +8,7 @@ mod intercept;
 mod origin;
 mod part;
 mod point;
+mod sample;
 mod separated;
 mod statistics;
 

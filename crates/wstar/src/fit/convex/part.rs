@@ -5,7 +5,7 @@ use crate::certify::{DualityGap, Stationarity, stationarity};
 use crate::error::{Error, Result};
 use crate::fit::convex::choose::Plan;
 use crate::fit::convex::existence::Direction;
-use crate::fit::convex::{intercept, point};
+use crate::fit::convex::{intercept, point, sample};
 use crate::model::Chosen;
 use crate::oracle::{Blocks, Local, Rows, Streamed};
 use crate::problem::Problem;
@@ -27,7 +27,7 @@ pub(super) enum Feed<'a> {
 
 impl Feed<'_> {
     /// Runs something on the problem that these rows make.
-    fn run<T>(
+    pub(super) fn run<T>(
         &mut self,
         definition: &Definition,
         run: impl FnOnce(&mut Problem<'_>) -> Result<T>,
@@ -147,6 +147,15 @@ pub(super) fn solve(
     let mut tried: Vec<SolverName> = Vec::new();
     let mut passes = 0;
     let mut from = start;
+    let chosen = plan.solvers.first().map(|solver| solver.name());
+    if let Feed::Memory(rows) = feed
+        && settings.solver.is_none()
+        && chosen == Some(SolverName::Newton)
+        && from.iter().all(|&w| w == 0.0)
+        && let Some((start, read)) = sample::start(rows, definition, settings, control)?
+    {
+        (from, passes) = (start, read);
+    }
     for solver in &plan.solvers {
         // One that was asked for must fit; one that would only take over is passed by.
         let refused = feed.run(definition, |problem| Ok(solver.check(problem)))?;

@@ -22,6 +22,7 @@
 //! therefore written for any `Scalar`: in double-double, at some thirty times the cost, conditions up to 10³⁰ do
 //! no harm. It is the last resort of `auto`, while the work is affordable.
 
+mod band;
 mod bounds;
 mod entry;
 mod normal;
@@ -37,6 +38,7 @@ use scalar::Scalar;
 
 use crate::error::{Error, Result};
 use crate::kernel::double_double::DoubleDouble;
+use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::problem::Problem;
 use crate::solve::{Control, Solution, Solver, SolverName};
@@ -136,6 +138,13 @@ impl Solver for InteriorPoint {
                 "the interior point solver needs all rows in memory",
             ));
         };
+        if problem.loss == LossName::Hinge
+            && !self.extended
+            && problem.penalty.l2 > 0.0
+            && let Some(solution) = band::solve(self, problem, rows, start, control)?
+        {
+            return Ok(solution);
+        }
         Ok(if self.extended {
             self.run::<DoubleDouble>(problem, rows, start, control)
         } else {

@@ -13,7 +13,7 @@
 
 mod basis;
 mod guess;
-mod preprocess;
+pub(super) mod preprocess;
 mod vertex;
 
 use std::ops::ControlFlow;

@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 14;
 const TIED: f64 = 1e-4;
 
 /// The rows as the method sees them: columns of about size 1, an intercept as a column of ones.
-pub(super) struct Frame<'a> {
+pub(in crate::solve) struct Frame<'a> {
     pub(super) rows: &'a Rows<'a>,
     pub(super) layout: Layout,
     /// The same number of parameters, all of them weights.
@@ -33,11 +33,11 @@ pub(super) struct Frame<'a> {
     scale: Vec<f64>,
     pub(super) slopes: (f64, f64),
     /// Rows with a weight above 0.
-    pub(super) active: Vec<usize>,
+    pub(in crate::solve) active: Vec<usize>,
 }
 
 /// Some of the rows, scaled.
-pub(super) struct Band {
+pub(in crate::solve) struct Band {
     pub(super) design: Design,
     pub(super) targets: Vec<f64>,
     pub(super) weights: Vec<f64>,
@@ -45,7 +45,7 @@ pub(super) struct Band {
 
 /// What is known of all rows outside of the band.
 #[derive(Debug, Clone)]
-pub(super) struct Fixed {
+pub(in crate::solve) struct Fixed {
     /// The sum of their losses.
     pub(super) loss: f64,
     /// The sum of slope times weight times row, on scaled columns.
@@ -57,7 +57,7 @@ pub(super) struct Fixed {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(rows: &'a Rows<'a>, layout: Layout, slopes: (f64, f64)) -> Self {
+    pub(in crate::solve) fn new(rows: &'a Rows<'a>, layout: Layout, slopes: (f64, f64)) -> Self {
         let active: Vec<usize> = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).collect();
         let mut frame = Frame {
             rows,
@@ -81,7 +81,7 @@ impl<'a> Frame<'a> {
     }
 
     /// How many rows the band is to have.
-    pub(super) fn band_size(&self) -> usize {
+    pub(in crate::solve) fn band_size(&self) -> usize {
         let cells = self.width().max(1) as f64 * self.active.len() as f64;
         cells.powf(2.0 / 3.0).ceil() as usize
     }
@@ -155,7 +155,7 @@ impl<'a> Frame<'a> {
     }
 
     /// These rows, and after them one for all that are fixed above and one for those below.
-    pub(super) fn gather(&self, list: &[usize], fixed: Option<&Fixed>) -> Result<Band> {
+    pub(in crate::solve) fn gather(&self, list: &[usize], fixed: Option<&Fixed>) -> Result<Band> {
         let width = self.width();
         let globs = fixed.map_or(&[][..], |fixed| &fixed.globs);
         let mut targets: Vec<f64> = list.iter().map(|&i| self.rows.targets[i]).collect();
@@ -201,7 +201,7 @@ impl<'a> Frame<'a> {
     }
 
     /// One row at random of each of so many equal parts.
-    pub(super) fn sample(&self, size: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+    pub(in crate::solve) fn sample(&self, size: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
         let count = self.active.len();
         let size = size.min(count);
         (0..size)
@@ -210,7 +210,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The rows nearest to the plane `at`, in units of what a sample does not know of it.
-    pub(super) fn nearest(&self, at: &[f64], size: usize, sampled: &Band) -> Vec<usize> {
+    pub(in crate::solve) fn nearest(&self, at: &[f64], size: usize, sampled: &Band) -> Vec<usize> {
         let width = self.width();
         let spread = self.spread(sampled);
         let chunks: Vec<Vec<(f64, f64)>> = self

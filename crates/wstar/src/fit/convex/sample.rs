@@ -1,0 +1,73 @@
+//! A start from a sample: where rows are many and parameters few, most of the way to the optimum is gone on a few
+//! of the rows, for a fraction of a pass a step.
+//!
+//! The optimum of m of n rows is off by what chance does to d parameters: the objective of all rows is then about
+//! d·n/(2m) above its least, where at 0 it is some n above. C stays as it is: scaled up to the number of rows it
+//! would let a small sample run further from the optimum than 0 is.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::certify::duality::Definition;
+use crate::error::Result;
+use crate::fit::convex::part::Feed;
+use crate::loss::LossName;
+use crate::oracle::{Rows, Weights};
+use crate::settings::Settings;
+use crate::solve::{Control, Newton, Solver};
+use crate::watch::Unwatched;
+
+/// One row in so many, one sample after another.
+const SAMPLES: [usize; 2] = [100, 10];
+/// Rows that a sample has at least, and for each parameter.
+const LEAST_ROWS: usize = 1000;
+const LEAST_ROWS_EACH: usize = 20;
+/// The relative gap that a sample's solution may have.
+const TOL: f64 = 1e-3;
+
+/// A start for Newton's method, and how many passes it took.
+pub(super) fn start(
+    rows: &Rows<'_>,
+    definition: &Definition,
+    settings: &Settings,
+    control: &Control<'_>,
+) -> Result<Option<(Vec<f64>, u64)>> {
+    let layout = definition.layout;
+    let smooth =
+        definition.is_convex() && definition.loss.is_smooth() && definition.loss != LossName::Squared;
+    let least = LEAST_ROWS.max(LEAST_ROWS_EACH * layout.len());
+    // Without a penalty a sample may have no optimum; and iterations that were asked for are those on all rows.
+    if !smooth || definition.penalty.l2 == 0.0 || settings.max_iter.is_some() {
+        return Ok(None);
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(settings.seed);
+    let (mut at, mut read) = (None, 0.0);
+    for one_in in SAMPLES.into_iter().filter(|one_in| rows.len() / one_in >= least) {
+        let size = rows.len() / one_in;
+        // One row from each of equal parts: the order of the rows may mean something.
+        let picked: Vec<usize> = (0..size)
+            .map(|k| {
+                let (first, end) = (k * rows.len() / size, (k + 1) * rows.len() / size);
+                random.random_range(first..end)
+            })
+            .collect();
+        let design = rows.design.select(&picked);
+        let sample = Rows {
+            design: &design,
+            targets: picked.iter().map(|&i| rows.targets[i]).collect(),
+            weights: match &rows.weights {
+                Weights::Same(weight) => Weights::Same(*weight),
+                Weights::Each(weights) => Weights::Each(picked.iter().map(|&i| weights[i]).collect()),
+            },
+        };
+        let mut unwatched = Unwatched;
+        let mut control = control.aside(TOL, &mut unwatched);
+        let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
+        at = Some(Feed::Memory(sample).run(definition, |problem| {
+            let solution = Newton::default().solve(problem, &from, &mut control)?;
+            read += problem.oracle.passes() as f64 / one_in as f64;
+            Ok(solution.parameters)
+        })?);
+    }
+    Ok(at.map(|at| (at, read.ceil() as u64)))
+}
