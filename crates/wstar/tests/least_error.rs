@@ -403,7 +403,7 @@ fn one_feature_is_a_sort() {
 
 #[test]
 fn time_is_kept_in_every_phase() {
-    for (n, features) in [(60_000, 5), (2_000, 3), (40_000, 3), (300, 40)] {
+    for (n, features) in [(60_000, 5), (15_000, 3), (40_000, 3), (300, 40)] {
         let data = noisy(8, n, features, 4.0);
         let settings = Settings {
             max_seconds: Some(1.0),

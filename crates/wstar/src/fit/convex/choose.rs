@@ -97,9 +97,8 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     if !definition.penalty.is_smooth() {
         return match definition.loss {
             _ if !in_memory => (vec![S::OrthantNewton], "ℓ1, streamed"),
-            // The scores of a row hang together: with badly scaled columns orthants are left and entered without end.
             LossName::Softmax if few => (
-                vec![S::InteriorPoint, S::OrthantNewton, S::CoordinateDescent],
+                vec![S::OrthantNewton, S::InteriorPoint, S::CoordinateDescent],
                 "ℓ1, several scores a row, few features",
             ),
             LossName::Softmax => (

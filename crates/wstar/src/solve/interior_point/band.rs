@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::InteriorPoint;
-use crate::data::{Csr, Dense, Design};
+use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
 use crate::oracle::{Layout, Local, Rows, Weights};
 use crate::problem::{Intercept, Problem};
@@ -45,7 +45,7 @@ pub(super) fn solve(
     let layout = problem.layout();
     let frame = Frame::new(rows, layout, (-1.0, 1.0));
     let (size, count) = (frame.band_size(), frame.active.len());
-    if LEAST_SHARE * size > count {
+    if count == 0 || LEAST_SHARE * size > count {
         return Ok(None);
     }
     let mut random = ChaCha8Rng::seed_from_u64(0);
@@ -240,18 +240,13 @@ impl Reduced {
         let features = layout.features;
         let design = if rows.design.is_sparse() {
             let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-            let mut push = |visit: &mut dyn FnMut(&mut dyn FnMut(usize, f64))| {
-                visit(&mut |j, x| {
+            let means = globs.iter().map(|glob| Row::Dense64(&glob.row));
+            for row in list.iter().map(|&i| rows.design.row(i)).chain(means) {
+                row.for_each(|j, x| {
                     indices.push(j as u32);
                     values.push(x);
                 });
                 starts.push(indices.len());
-            };
-            for &i in list {
-                push(&mut |each| rows.design.row(i).for_each(each));
-            }
-            for glob in globs {
-                push(&mut |each| glob.row.iter().enumerate().for_each(|(j, &x)| each(j, x)));
             }
             Design::Sparse64(Csr::new(starts, indices, values, features)?)
         } else {

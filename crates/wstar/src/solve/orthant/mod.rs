@@ -32,7 +32,7 @@ pub struct OrthantNewton {
 impl Default for OrthantNewton {
     fn default() -> Self {
         OrthantNewton {
-            most_for_hessian: 1000,
+            most_for_hessian: 2000,
             most_products: 100,
         }
     }
