@@ -8,6 +8,20 @@
 True
 """
 
+from .lasso import ElasticNet, Lasso
+from .least_squares import LinearRegression
 from .logistic import LogisticRegression
+from .quantile import QuantileRegressor
+from .ridge import Ridge, RidgeClassifier
+from .svm import LinearSVC
 
-__all__ = ["LogisticRegression"]
+__all__ = [
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "QuantileRegressor",
+    "Ridge",
+    "RidgeClassifier",
+]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
@@ -35,6 +36,12 @@ def seed(random_state: Any) -> int:
 
 class Certified:
     """Mixin: fits by the engine, and everything that comes with a certificate."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Arrays go to the engine, which takes those of numpy.
+        tags.array_api_support = False
+        return tags
 
     def _threads(self, X: Any) -> int:
         return threads(getattr(self, "n_jobs", None), size(X))
@@ -112,14 +119,12 @@ class Certified:
         self.model_ = models
         for model in models if isinstance(models, list) else [models]:
             fit = json.loads(model.part("fit"))
-            notes = "; ".join(fit.get("notes", []))
             status = fit["status"]
             if status == "Diverging":
-                warnings.warn(
-                    notes or "the classes can be separated, so that no finite estimate exists",
-                    SeparationWarning,
-                    stacklevel=4,
-                )
+                # What follows the finding names options of the command line.
+                note = next(iter(fit.get("notes", [])), "the classes can be separated").split("; use --")[0]
+                advice = "coef_ is that direction, not an estimate; a finite C has an answer"
+                warnings.warn(f"{note} ({advice})", SeparationWarning, stacklevel=4)
             elif status in ("IterationLimit", "TimeLimit"):
                 self._warn_limit(fit)
 
@@ -239,6 +244,38 @@ class Certified:
 
 class CertifiedClassifier(Certified):
     """Mixin: classifiers."""
+
+    def _labels(self, y: Any) -> np.ndarray:
+        """Sets the classes and gives each row's number; `ValueError` if there is only one."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains"
+                f" only one class: {self.classes_[0]!r}"
+            )
+        return codes
+
+    def _fit_hyperplanes(
+        self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None
+    ) -> None:
+        """Fits, and sets what all linear classifiers have."""
+        weights = self._weights(sample_weight, X)
+        model = self._engine_fit(X, self._goal(codes), weights, settings, start)
+        coef, intercept = model.hyperplanes()
+        self.coef_, self.intercept_ = coef, intercept
+        self._keep(model)
+
+    def _previous(self, X: Any) -> Any:
+        """The last fit's model, if a fit can start from it: the same classes and features."""
+        model = getattr(self, "model_", None)
+        planes = None if model is None else model.hyperplanes()
+        if planes is None:
+            return None
+        names = self._goal(np.zeros(0))[1]
+        wanted = 1 if len(names) == 2 else len(names)
+        fits = planes[0].shape == (wanted, X.shape[1]) and json.loads(model.part("classes")) == names
+        return model if fits else None
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:
         """Recompute the certificate from data; the solver's own numbers are not trusted.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn import linear_model
 from sklearn.linear_model._logistic import _check_solver
-from sklearn.utils.multiclass import check_classification_targets
 
 from .arrays import checked
 from .base import CertifiedClassifier, seed
@@ -131,13 +130,7 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         _check_solver(self.solver, penalty, self.dual)
         self._remember(y)
         X, y = checked(self, X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes"
-                f" in the data, but the data contains only one class: {self.classes_[0]!r}"
-            )
+        codes = self._labels(y)
         if self.solver == "liblinear" and len(self.classes_) > 2:
             raise ValueError(
                 "The 'liblinear' solver does not support multiclass classification (n_classes >= 3)."
@@ -155,24 +148,12 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             "class_weight": self._class_weights(),
             "seed": seed(self.random_state),
         }
-        start = getattr(self, "model_", None) if self.warm_start else None
-        if start is not None and not self._starts(start, X):
-            start = None
-        weights = self._weights(sample_weight, X)
-        model = self._engine_fit(X, self._goal(codes), weights, settings, start)
-        coef, intercept = model.hyperplanes()
-        self.coef_ = coef.astype(X.dtype, copy=False)
-        self.intercept_ = intercept.astype(X.dtype, copy=False)
-        self._keep(model)
+        start = self._previous(X) if self.warm_start else None
+        self._fit_hyperplanes(X, codes, sample_weight, settings, start)
+        self.coef_ = self.coef_.astype(X.dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
         self.n_iter_ = np.array([self._iterations()], dtype=np.int32)
         return self
-
-    def _starts(self, model: Any, X: Any) -> bool:
-        """Whether a fit can start from a model: the same classes and features."""
-        names = self._goal(np.zeros(0))[1]
-        coef = model.hyperplanes()[0]
-        wanted = 1 if len(names) == 2 else len(names)
-        return coef.shape == (wanted, X.shape[1]) and model.part("classes") == _json_names(names)
 
     def _penalty(self) -> tuple[str | None, float]:
         """The penalty asked for, with scikit-learn's warnings about its deprecated forms."""
@@ -213,8 +194,3 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         penalty = None if self.penalty is None or np.isinf(self.C) else self.penalty
         return penalty, self.l1_ratio or 0.0
 
-
-def _json_names(names: list[str]) -> str:
-    import json
-
-    return json.dumps(names, separators=(",", ":"), ensure_ascii=False)
