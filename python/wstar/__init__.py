@@ -8,20 +8,43 @@
 True
 """
 
+from .certificate import Certificate, Summary, Verification
+from .discriminant import LinearDiscriminantAnalysis
+from .exceptions import SeparationWarning
+from .geometry import HardMarginClassifier, Kozinec, MinErrorClassifier
 from .lasso import ElasticNet, Lasso
 from .least_squares import LinearRegression
 from .logistic import LogisticRegression
+from .naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from .perceptron import AveragedPerceptron, Perceptron, PocketPerceptron, VotedPerceptron
 from .quantile import QuantileRegressor
 from .ridge import Ridge, RidgeClassifier
+from .sgd import SGDClassifier
 from .svm import LinearSVC
 
 __all__ = [
+    "AveragedPerceptron",
+    "BernoulliNB",
+    "Certificate",
     "ElasticNet",
+    "GaussianNB",
+    "HardMarginClassifier",
+    "Kozinec",
     "Lasso",
+    "LinearDiscriminantAnalysis",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "MinErrorClassifier",
+    "MultinomialNB",
+    "Perceptron",
+    "PocketPerceptron",
     "QuantileRegressor",
     "Ridge",
     "RidgeClassifier",
+    "SGDClassifier",
+    "SeparationWarning",
+    "Summary",
+    "Verification",
+    "VotedPerceptron",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.ElasticNet._parameter_constraints, "n_jobs": [None, int]}
+    _parameter_constraints = {**linear_model.ElasticNet._parameter_constraints, "n_jobs": [None, Integral]}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> ElasticNet:
         """Fit and certify.
@@ -200,4 +201,4 @@ class Lasso(ElasticNet, linear_model.Lasso):
             n_jobs=n_jobs,
         )
 
-    _parameter_constraints = {**linear_model.Lasso._parameter_constraints, "n_jobs": [None, int]}
+    _parameter_constraints = {**linear_model.Lasso._parameter_constraints, "n_jobs": [None, Integral]}

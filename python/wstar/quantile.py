@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from sklearn import linear_model
@@ -71,7 +72,7 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
     _parameter_constraints = {
         **linear_model.QuantileRegressor._parameter_constraints,
         "tol": linear_model.Ridge._parameter_constraints["tol"],
-        "n_jobs": [None, int],
+        "n_jobs": [None, Integral],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileRegressor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.Ridge._parameter_constraints, "n_jobs": [None, int]}
+    _parameter_constraints = {**linear_model.Ridge._parameter_constraints, "n_jobs": [None, Integral]}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit and certify.
@@ -185,7 +186,7 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.RidgeClassifier._parameter_constraints, "n_jobs": [None, int]}
+    _parameter_constraints = {**linear_model.RidgeClassifier._parameter_constraints, "n_jobs": [None, Integral]}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeClassifier:
         """Fit and certify.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**svm.LinearSVC._parameter_constraints, "n_jobs": [None, int]}
+    _parameter_constraints = {**svm.LinearSVC._parameter_constraints, "n_jobs": [None, Integral]}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit and certify.
