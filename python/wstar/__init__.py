@@ -9,8 +9,10 @@ True
 """
 
 from .certificate import Certificate, Summary, Verification
+from .comparison import Comparison, compare
 from .discriminant import LinearDiscriminantAnalysis
 from .exceptions import SeparationWarning
+from .files import load
 from .geometry import HardMarginClassifier, Kozinec, MinErrorClassifier
 from .lasso import ElasticNet, Lasso
 from .least_squares import LinearRegression
@@ -19,6 +21,7 @@ from .naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from .perceptron import AveragedPerceptron, Perceptron, PocketPerceptron, VotedPerceptron
 from .quantile import QuantileRegressor
 from .ridge import Ridge, RidgeClassifier
+from .separation import Separation, separate
 from .sgd import SGDClassifier
 from .svm import LinearSVC
 
@@ -26,6 +29,7 @@ __all__ = [
     "AveragedPerceptron",
     "BernoulliNB",
     "Certificate",
+    "Comparison",
     "ElasticNet",
     "GaussianNB",
     "HardMarginClassifier",
@@ -43,8 +47,12 @@ __all__ = [
     "Ridge",
     "RidgeClassifier",
     "SGDClassifier",
+    "Separation",
     "SeparationWarning",
     "Summary",
     "Verification",
     "VotedPerceptron",
+    "compare",
+    "load",
+    "separate",
 ]

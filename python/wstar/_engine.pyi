@@ -1,6 +1,7 @@
 """The engine: arrays in, models out."""
 
-from typing import Any, Sequence, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt

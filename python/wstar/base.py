@@ -148,7 +148,7 @@ class Certified:
         if model is None:
             raise ValueError(f"this {type(self).__name__} was changed after its fit and has no certificate")
         if isinstance(model, list):
-            raise ValueError("a fit of several targets is several models: fit each target by itself")
+            raise TypeError("a fit of several targets is several models: fit each target by itself")
         return model
 
     @property
@@ -294,9 +294,9 @@ class CertifiedClassifier(Certified):
         Verification
             True if the claim holds on these data, else with the objections.
         """
-        self._model()
+        names = json.loads(self._model().part("classes"))
         X, y = checked(self, X, y, reset=False)
-        return self._verified(X, [self._goal(self._coded(y))], sample_weight)
+        return self._verified(X, [(self._coded(y), names)], sample_weight)
 
 
 class CertifiedRegressor(Certified):

@@ -80,7 +80,9 @@ class Certificate:
             return f"{first['errors']} errors, and no hyperplane costs less than {first['lower_bound']:.6g}"
         if self.kind == "mistake-bound":
             within = [part for part in self.parts if part["bound"] is not None]
-            texts = [f"{part['updates']} updates made, at most {part['bound']:.6g} possible" for part in within]
+            texts = [
+                f"{part['updates']} updates made, at most {part['bound']:.6g} possible" for part in within
+            ]
             return "; ".join(texts) or "no bound on the number of mistakes is known"
         return "nothing is claimed"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import discriminant_analysis
@@ -79,7 +79,7 @@ class LinearDiscriminantAnalysis(CertifiedClassifier, discriminant_analysis.Line
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **discriminant_analysis.LinearDiscriminantAnalysis._parameter_constraints,
         "n_jobs": [None, Integral],
     }

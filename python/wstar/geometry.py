@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -61,7 +61,7 @@ class Kozinec(_Linear, MistakeDriven, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -147,7 +147,7 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
     (True, 3, 0.818)
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "inseparable": [StrOptions({"soft", "error"})],
         "C": [_POSITIVE],
         "tol": [_POSITIVE],
@@ -252,7 +252,7 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
     (True, 1)
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_seconds": [_POSITIVE],
         "fit_intercept": ["boolean"],
         "n_jobs": [None, Integral],
@@ -288,9 +288,7 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         X, y = checked(self, X, y)
         codes = self._labels(y)
         if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass."
-            )
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         settings = {
             "method": "min-error",
             "max_seconds": float(self.max_seconds),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
@@ -90,7 +90,10 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.ElasticNet._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.ElasticNet._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> ElasticNet:
         """Fit and certify.
@@ -201,4 +204,7 @@ class Lasso(ElasticNet, linear_model.Lasso):
             n_jobs=n_jobs,
         )
 
-    _parameter_constraints = {**linear_model.Lasso._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.Lasso._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }

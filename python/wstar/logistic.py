@@ -193,4 +193,3 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", stacklevel=3)
         penalty = None if self.penalty is None or np.isinf(self.C) else self.penalty
         return penalty, self.l1_ratio or 0.0
-

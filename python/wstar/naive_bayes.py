@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import naive_bayes
@@ -99,7 +99,10 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         super().__init__(priors=priors, var_smoothing=var_smoothing)
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**naive_bayes.GaussianNB._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **naive_bayes.GaussianNB._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def _own_priors(self) -> bool:
         return self.priors is not None
@@ -130,17 +133,22 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         codes = self._labels(y)
         priors = None if self.priors is None else self._checked_priors()
         estimate = self._estimate(X, codes, sample_weight, "gaussian", float(self.var_smoothing))
+        self._set_estimate(estimate)
+        counted = np.ones(len(codes)) if sample_weight is None else self._weights(sample_weight, X)
+        self.class_count_ = np.bincount(codes, weights=counted, minlength=len(self.classes_))
+        if priors is not None:
+            self.class_prior_ = priors
+        return self
+
+    def _set_estimate(self, estimate: dict[str, Any]) -> None:
+        """The engine's estimate by scikit-learn's names."""
         self.theta_ = np.array(estimate["means"])
         variances = np.array(estimate["variances"])
-        shares = np.array(estimate["priors"])
-        centre = shares @ self.theta_
-        overall = shares @ (variances + (self.theta_ - centre) ** 2)
+        self.class_prior_ = np.array(estimate["priors"])
+        centre = self.class_prior_ @ self.theta_
+        overall = self.class_prior_ @ (variances + (self.theta_ - centre) ** 2)
         self.epsilon_ = self.var_smoothing * overall.max()
         self.var_ = variances + self.epsilon_
-        counted = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        self.class_count_ = np.bincount(codes, weights=counted, minlength=len(self.classes_))
-        self.class_prior_ = shares if priors is None else priors
-        return self
 
     def _checked_priors(self) -> np.ndarray:
         priors = np.asarray(self.priors, dtype=np.float64)
@@ -247,7 +255,10 @@ class BernoulliNB(_Discrete, naive_bayes.BernoulliNB):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**naive_bayes.BernoulliNB._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **naive_bayes.BernoulliNB._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def _own_priors(self) -> bool:
         return super()._own_priors() or self.binarize not in (None, 0.0)
@@ -314,7 +325,10 @@ class MultinomialNB(_Discrete, naive_bayes.MultinomialNB):
         super().__init__(alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior)
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**naive_bayes.MultinomialNB._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **naive_bayes.MultinomialNB._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def _counts(self, X: Any) -> Any:
         check_non_negative(X, "MultinomialNB (input X)")

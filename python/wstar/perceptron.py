@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
@@ -175,7 +175,7 @@ class _Passes(MistakeDriven, BaseEstimator):
     """What the learners of a set number of passes share."""
 
     _method = ""
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "eta0": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -303,8 +303,8 @@ class AveragedPerceptron(LinearClassifierMixin, _Passes):
     >>> from sklearn.datasets import load_iris
     >>> from wstar import AveragedPerceptron
     >>> X, y = load_iris(return_X_y=True)
-    >>> AveragedPerceptron().fit(X, y).score(X, y) > 0.85
-    True
+    >>> AveragedPerceptron().fit(X[:100], y[:100]).score(X[:100], y[:100])
+    1.0
     """
 
     _method = "averaged-perceptron"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn import linear_model
 
@@ -69,7 +69,7 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **linear_model.QuantileRegressor._parameter_constraints,
         "tol": linear_model.Ridge._parameter_constraints["tol"],
         "n_jobs": [None, Integral],

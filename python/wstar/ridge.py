@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
@@ -100,7 +100,10 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.Ridge._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.Ridge._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit and certify.
@@ -125,9 +128,7 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         targets = 1 if y.ndim == 1 else y.shape[1]
-        settings = [
-            _settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)
-        ]
+        settings = [_settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)]
         self._fit_targets(X, y, self._weights(sample_weight, X), settings)
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
@@ -186,7 +187,10 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**linear_model.RidgeClassifier._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.RidgeClassifier._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeClassifier:
         """Fit and certify.

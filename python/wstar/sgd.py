@@ -40,7 +40,7 @@ class SGDClassifier(CertifiedClassifier, linear_model.SGDClassifier):
         Whether there is an intercept, which is not penalised.
     max_iter : int, default=1000
         At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
-    tol : float or None, default=1e-6
+    tol : float or None, default=1e-8
         The relative duality gap to reach, of the objective times ``n_samples / alpha``; None is the default.
     shuffle, verbose, epsilon, learning_rate, eta0, power_t, early_stopping, validation_fraction, \
 n_iter_no_change, average
@@ -79,7 +79,7 @@ n_iter_no_change, average
         l1_ratio=0.15,
         fit_intercept=True,
         max_iter=1000,
-        tol=1e-6,
+        tol=1e-8,
         shuffle=True,
         verbose=0,
         epsilon=0.1,
@@ -159,14 +159,16 @@ n_iter_no_change, average
             "penalty": penalty,
             "lambda": None if penalty == "none" else float(self.alpha),
             "l1_ratio": float(self.l1_ratio) if penalty == "elastic-net" else None,
-            "tol": 1e-6 if self.tol is None or self.tol < 0 else max(float(self.tol), 1e-15),
+            "tol": 1e-8 if self.tol is None or self.tol < 0 else max(float(self.tol), 1e-15),
             "max_iter": self._limit(),
             "no_intercept": not self.fit_intercept,
             "class_weight": self._class_weights(),
             "multiclass": None if problems == 1 else "ovr",
             "seed": seed(self.random_state),
         }
-        self._fit_hyperplanes(X, codes, sample_weight, settings, self._previous(X) if self.warm_start else None)
+        self._fit_hyperplanes(
+            X, codes, sample_weight, settings, self._previous(X) if self.warm_start else None
+        )
         self.n_iter_ = self._iterations()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         if self.average:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import svm
@@ -101,7 +101,10 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         )
         self.n_jobs = n_jobs
 
-    _parameter_constraints = {**svm.LinearSVC._parameter_constraints, "n_jobs": [None, Integral]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **svm.LinearSVC._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit and certify.

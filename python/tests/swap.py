@@ -1,0 +1,81 @@
+"""A pytest plugin that runs scikit-learn's own tests with this package's classes in place of its own.
+
+    pytest -p swap --pyargs sklearn.linear_model.tests.test_logistic
+
+`deselected.txt` lists the tests that are left out, each with its reason; a line that deselects nothing is an error
+when its test file was collected. The pass rate is printed at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import sklearn.discriminant_analysis
+import sklearn.linear_model
+import sklearn.naive_bayes
+import sklearn.svm
+
+import wstar
+
+_HOMES = {
+    sklearn.linear_model: [
+        "LogisticRegression",
+        "Perceptron",
+        "SGDClassifier",
+        "LinearRegression",
+        "Ridge",
+        "RidgeClassifier",
+        "Lasso",
+        "ElasticNet",
+        "QuantileRegressor",
+    ],
+    sklearn.svm: ["LinearSVC"],
+    sklearn.naive_bayes: ["GaussianNB", "BernoulliNB", "MultinomialNB"],
+    sklearn.discriminant_analysis: ["LinearDiscriminantAnalysis"],
+}
+
+for home, names in _HOMES.items():
+    for name in names:
+        setattr(home, name, getattr(wstar, name))
+
+
+def _rules() -> list[tuple[str, re.Pattern[str], str]]:
+    """Test file, pattern of test names and reason, one a line; a reason holds for all lines below its heading."""
+    rules, reason = [], ""
+    for line in (Path(__file__).parent / "deselected.txt").read_text().splitlines():
+        if line.startswith("# "):
+            reason = line[2:]
+        elif line.strip():
+            file, pattern = line.split(maxsplit=1)
+            rules.append((file, re.compile(pattern), reason))
+    return rules
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rules = _rules()
+    files = {item.path.stem for item in items}
+    used = set()
+    kept, left_out = [], []
+    for item in items:
+        matching = [
+            n
+            for n, (file, pattern, _) in enumerate(rules)
+            if item.path.stem == file and pattern.fullmatch(item.name)
+        ]
+        used.update(matching)
+        (left_out if matching else kept).append(item)
+    idle = [rule for n, rule in enumerate(rules) if rule[0] in files and n not in used]
+    if idle and not config.option.keyword:
+        raise pytest.UsageError(f"deselected.txt: nothing matches {idle[0][0]} {idle[0][1].pattern}")
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    counts = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "deselected")}
+    collected = sum(counts.values())
+    if collected:
+        share = 100 * counts["passed"] / collected
+        terminalreporter.write_line(f"swapped: {counts['passed']} of {collected} passed ({share:.1f} %)")
