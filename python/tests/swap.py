@@ -69,13 +69,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     idle = [rule for n, rule in enumerate(rules) if rule[0] in files and n not in used]
     if idle and not config.option.keyword:
         raise pytest.UsageError(f"deselected.txt: nothing matches {idle[0][0]} {idle[0][1].pattern}")
+    config.left_out = len(left_out)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
 
-def pytest_terminal_summary(terminalreporter) -> None:
-    counts = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "deselected")}
-    collected = sum(counts.values())
-    if collected:
-        share = 100 * counts["passed"] / collected
-        terminalreporter.write_line(f"swapped: {counts['passed']} of {collected} passed ({share:.1f} %)")
+def pytest_terminal_summary(terminalreporter, exitstatus: int, config: pytest.Config) -> None:
+    passed, failed = (len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed"))
+    left_out = getattr(config, "left_out", 0)
+    if passed:
+        collected = passed + failed + left_out
+        share = f"{passed} of {collected} ({100 * passed / collected:.1f} %)"
+        terminalreporter.write_line(f"swapped: {share} pass, {failed} fail, {left_out} left out")

@@ -299,6 +299,15 @@ class CertifiedClassifier(Certified):
         return self._verified(X, [(self._coded(y), names)], sample_weight)
 
 
+def _scaled(settings: dict[str, Any], target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+    """Settings whose gap is relative to an objective below 1, too: the library's is absolute there."""
+    total = len(target) if weights is None else weights.sum()
+    c = settings.get("C") or (1.0 / (total * settings["lambda"]) if settings.get("lambda") else 1.0)
+    squares = (target - np.average(target, weights=weights)) ** 2
+    without = 0.5 * c * float(np.sum(squares if weights is None else weights * squares))
+    return {**settings, "tol": max(settings["tol"] * min(1.0, without), 1e-15)}
+
+
 class CertifiedRegressor(Certified):
     """Mixin: regressors."""
 
@@ -337,7 +346,7 @@ class CertifiedRegressor(Certified):
         many = settings if isinstance(settings, list) else [settings] * len(targets)
         starts = starts or [None] * len(targets)
         models = [
-            self._engine_fit(X, target, weights, one, start)
+            self._engine_fit(X, target, weights, _scaled(one, target, weights), start)
             for target, one, start in zip(targets, many, starts)
         ]
         planes = [model.hyperplanes() for model in models]

@@ -6,7 +6,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import linear_model
+from sklearn.linear_model import ElasticNet as SklearnElasticNet
+from sklearn.linear_model import Lasso as SklearnLasso
 
 from .arrays import checked
 from .base import CertifiedRegressor
@@ -34,7 +35,7 @@ _PARAMETERS = """fit_intercept : bool, default=True
         What is claimed about the fit."""
 
 
-class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
+class ElasticNet(CertifiedRegressor, SklearnElasticNet):
     __doc__ = f"""Least squares with an elastic net penalty, with a certificate.
 
     Minimises ``||y - Xw||²/(2 n) + alpha * (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||²)``, where n is the number of
@@ -74,7 +75,7 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         n_jobs=None,
     ):
         # Not by `super`: below `Lasso` that is another class than here.
-        linear_model.ElasticNet.__init__(
+        SklearnElasticNet.__init__(
             self,
             alpha=alpha,
             l1_ratio=l1_ratio,
@@ -91,7 +92,7 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         self.n_jobs = n_jobs
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **linear_model.ElasticNet._parameter_constraints,
+        **SklearnElasticNet._parameter_constraints,
         "n_jobs": [None, Integral],
     }
 
@@ -116,7 +117,7 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available")
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         penalty = {0.0: "l2", 1.0: "l1"}.get(float(self.l1_ratio), "elastic-net")
@@ -153,7 +154,7 @@ class ElasticNet(CertifiedRegressor, linear_model.ElasticNet):
         return models if fits else None
 
 
-class Lasso(ElasticNet, linear_model.Lasso):
+class Lasso(ElasticNet, SklearnLasso):
     __doc__ = f"""Least squares with an l1 penalty, with a certificate.
 
     Minimises ``||y - Xw||²/(2 n) + alpha ||w||_1``, where n is the number of rows or the sum of their weights.
@@ -205,6 +206,6 @@ class Lasso(ElasticNet, linear_model.Lasso):
         )
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **linear_model.Lasso._parameter_constraints,
+        **SklearnLasso._parameter_constraints,
         "n_jobs": [None, Integral],
     }

@@ -70,7 +70,7 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available")
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         settings = {

@@ -34,6 +34,14 @@ class _Counted(CertifiedClassifier):
             raise ValueError("a model file has no place for priors or smoothing of your own")
         super().save(path)
 
+    @staticmethod
+    def _is_degenerate(y: Any, sample_weight: Any) -> bool:
+        """Whether a class has no weight, or is the only one: then there is nothing to prove."""
+        if np.ndim(y) != 1:
+            return False
+        kept = y if sample_weight is None else y[np.asarray(sample_weight) > 0]
+        return len(np.unique(y)) == 1 or len(np.unique(kept)) < len(np.unique(y))
+
     def _estimate(
         self, X: Any, codes: np.ndarray, sample_weight: Any, density: str, smoothing: float
     ) -> dict[str, Any]:
@@ -127,7 +135,7 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         self._validate_params()
         self._remember(y)
         X, y = checked(self, X, y, accept_sparse=False)
-        if len(np.unique(y)) == 1 and np.ndim(y) == 1:
+        if self._is_degenerate(y, sample_weight):
             self.__dict__.pop("model_", None)
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)
@@ -190,7 +198,7 @@ class _Discrete(_Counted):
         self._validate_params()
         self._remember(y)
         X, y = checked(self, X, y)
-        if len(np.unique(y)) == 1 and np.ndim(y) == 1:
+        if self._is_degenerate(y, sample_weight):
             self.__dict__.pop("model_", None)
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)

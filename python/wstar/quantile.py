@@ -27,7 +27,7 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
         Whether there is an intercept, which is not penalised.
     solver, solver_options
         Have no meaning here: the engine chooses its solver.
-    tol : float, default=1e-6
+    tol : float, default=1e-10
         The relative duality gap to reach, of the objective times ``n_samples / alpha``.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
@@ -56,7 +56,7 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
         fit_intercept=True,
         solver="highs",
         solver_options=None,
-        tol=1e-6,
+        tol=1e-10,
         n_jobs=None,
     ):
         super().__init__(
@@ -93,6 +93,8 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
             The fitted estimator.
         """
         self._validate_params()
+        if self.solver == "interior-point":
+            raise ValueError("Solver interior-point is not anymore available in SciPy >= 1.11.0.")
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=False)
         settings = {

@@ -124,12 +124,14 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available")
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         targets = 1 if y.ndim == 1 else y.shape[1]
         settings = [_settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)]
         self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        if y.ndim == 2 and y.shape[1] == 1:
+            self.coef_ = self.coef_.ravel()
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
         return self
@@ -211,7 +213,7 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available")
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
         self._remember(y)
         X, y = checked(self, X, y, multi_output=True, y_numeric=False)
         self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)

@@ -164,8 +164,8 @@ def _refuse_as_liblinear(penalty: str, loss: str, dual: Any) -> None:
         ("l1", "squared_hinge", True),
         ("l2", "hinge", False),
     }
-    if penalty == "l1" and loss == "hinge":
-        raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported")
+    if dual == "auto" and (penalty, loss) == ("l1", "hinge"):
+        dual = True
     if dual != "auto" and (penalty, loss, bool(dual)) in refused:
         raise ValueError(
             f"Unsupported set of arguments: The combination of penalty='{penalty}' and loss='{loss}' are not"
