@@ -36,6 +36,8 @@ _HOMES = {
     sklearn.discriminant_analysis: ["LinearDiscriminantAnalysis"],
 }
 
+_LEFT_OUT = pytest.StashKey[dict]()
+
 for home, names in _HOMES.items():
     for name in names:
         setattr(home, name, getattr(wstar, name))
@@ -69,14 +71,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     idle = [rule for n, rule in enumerate(rules) if rule[0] in files and n not in used]
     if idle and not config.option.keyword:
         raise pytest.UsageError(f"deselected.txt: nothing matches {idle[0][0]} {idle[0][1].pattern}")
-    config.left_out = len(left_out)
+    # Workers of pytest-xdist all collect the same, and tell how much they left out.
+    getattr(config, "workeroutput", config.stash.setdefault(_LEFT_OUT, {}))["left_out"] = len(left_out)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error) -> None:
+    node.config.stash.setdefault(_LEFT_OUT, {}).update(getattr(node, "workeroutput", {}))
+
+
 def pytest_terminal_summary(terminalreporter, exitstatus: int, config: pytest.Config) -> None:
     passed, failed = (len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed"))
-    left_out = getattr(config, "left_out", 0)
+    left_out = config.stash.get(_LEFT_OUT, {}).get("left_out", 0)
     if passed:
         collected = passed + failed + left_out
         share = f"{passed} of {collected} ({100 * passed / collected:.1f} %)"

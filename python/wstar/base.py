@@ -34,6 +34,21 @@ def seed(random_state: Any) -> int:
     return int(random_state.randint(0, 2**31 - 1))
 
 
+def scaled(
+    settings: dict[str, Any], weights: np.ndarray | None, rows: int, losses: np.ndarray | float = 1.0
+) -> dict[str, Any]:
+    """Settings whose gap is relative to an objective below 1, too: the library's is absolute there.
+
+    `losses` are those of the rows, about, before anything is learnt.
+    """
+    if "tol" not in settings:
+        return settings
+    counts = np.ones(rows) if weights is None else weights
+    c = settings.get("C") or (1.0 / (counts.sum() * settings["lambda"]) if settings.get("lambda") else 1.0)
+    objective = c * float(np.sum(counts * losses))
+    return {**settings, "tol": max(settings["tol"] * min(1.0, objective), 1e-15)}
+
+
 class Certified:
     """Mixin: fits by the engine, and everything that comes with a certificate."""
 
@@ -261,9 +276,9 @@ class CertifiedClassifier(Certified):
     ) -> None:
         """Fits, and sets what all linear classifiers have."""
         weights = self._weights(sample_weight, X)
+        settings = scaled(settings, weights, X.shape[0])
         model = self._engine_fit(X, self._goal(codes), weights, settings, start)
-        coef, intercept = model.hyperplanes()
-        self.coef_, self.intercept_ = coef, intercept
+        self.coef_, self.intercept_ = model.hyperplanes()
         self._keep(model)
 
     def _previous(self, X: Any) -> Any:
@@ -299,15 +314,6 @@ class CertifiedClassifier(Certified):
         return self._verified(X, [(self._coded(y), names)], sample_weight)
 
 
-def _scaled(settings: dict[str, Any], target: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
-    """Settings whose gap is relative to an objective below 1, too: the library's is absolute there."""
-    total = len(target) if weights is None else weights.sum()
-    c = settings.get("C") or (1.0 / (total * settings["lambda"]) if settings.get("lambda") else 1.0)
-    squares = (target - np.average(target, weights=weights)) ** 2
-    without = 0.5 * c * float(np.sum(squares if weights is None else weights * squares))
-    return {**settings, "tol": max(settings["tol"] * min(1.0, without), 1e-15)}
-
-
 class CertifiedRegressor(Certified):
     """Mixin: regressors."""
 
@@ -338,6 +344,11 @@ class CertifiedRegressor(Certified):
         columns = y.reshape(len(y), -1)
         return [np.ascontiguousarray(columns[:, k]) for k in range(columns.shape[1])]
 
+    @staticmethod
+    def _scaled_to(settings: dict[str, Any], target: np.ndarray, weights: Any) -> dict[str, Any]:
+        squares = 0.5 * (target - np.average(target, weights=weights)) ** 2
+        return scaled(settings, weights, len(target), squares)
+
     def _fit_targets(
         self, X: Any, y: np.ndarray, weights: Any, settings: Any, starts: list[Any] | None = None
     ) -> None:
@@ -346,7 +357,7 @@ class CertifiedRegressor(Certified):
         many = settings if isinstance(settings, list) else [settings] * len(targets)
         starts = starts or [None] * len(targets)
         models = [
-            self._engine_fit(X, target, weights, _scaled(one, target, weights), start)
+            self._engine_fit(X, target, weights, self._scaled_to(one, target, weights), start)
             for target, one, start in zip(targets, many, starts)
         ]
         planes = [model.hyperplanes() for model in models]

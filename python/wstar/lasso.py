@@ -19,7 +19,7 @@ _PARAMETERS = """fit_intercept : bool, default=True
     max_iter : int, default=1000
         At most so many iterations. The default stands for as many as it takes.
     tol : float, default=1e-6
-        The relative duality gap to reach, of the objective times ``n_samples / alpha``.
+        The relative duality gap to reach, of the objective over alpha.
     warm_start : bool, default=False
         Starts from the last fit.
     positive : bool, default=False
@@ -133,7 +133,7 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         weights = self._weights(sample_weight, X)
         starts = self._starts(X, y) if self.warm_start else None
         self._fit_targets(X, y, weights, settings, starts)
-        # scikit-learn's objective is the engine's times alpha / n, and its gap is that of n times its own.
+        # scikit-learn's objective is the engine's times alpha.
         scale = float(self.alpha) if self.alpha > 0 else 1.0
         gaps = [part["gap"] * scale for part in self.certificate_.parts]
         iterations = self._iterations()

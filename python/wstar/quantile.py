@@ -28,7 +28,7 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
     solver, solver_options
         Have no meaning here: the engine chooses its solver.
     tol : float, default=1e-10
-        The relative duality gap to reach, of the objective times ``n_samples / alpha``.
+        The relative duality gap to reach, of the objective over alpha.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
 

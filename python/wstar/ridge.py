@@ -248,9 +248,8 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         self.solver_ = self.solver
         return self
 
-    @staticmethod
-    def _targets(y: np.ndarray) -> list[np.ndarray]:
-        return CertifiedRegressor._targets(y)
+    _targets = staticmethod(CertifiedRegressor._targets)
+    _scaled_to = staticmethod(CertifiedRegressor._scaled_to)
 
     @property
     def classes_(self) -> np.ndarray:

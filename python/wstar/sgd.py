@@ -41,7 +41,7 @@ class SGDClassifier(CertifiedClassifier, linear_model.SGDClassifier):
     max_iter : int, default=1000
         At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
     tol : float or None, default=1e-8
-        The relative duality gap to reach, of the objective times ``n_samples / alpha``; None is the default.
+        The relative duality gap to reach, of the objective over alpha; None is the default.
     shuffle, verbose, epsilon, learning_rate, eta0, power_t, early_stopping, validation_fraction, \
 n_iter_no_change, average
         Have no meaning for `fit`; `partial_fit` obeys them as in scikit-learn.
@@ -169,6 +169,8 @@ n_iter_no_change, average
         self._fit_hyperplanes(
             X, codes, sample_weight, settings, self._previous(X) if self.warm_start else None
         )
+        self.coef_ = self.coef_.astype(X.dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
         self.n_iter_ = self._iterations()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         if self.average:

@@ -45,7 +45,8 @@ impl Labels {
                 }
                 Target::Classes {
                     codes,
-                    classes: Classes::ordered(classes.iter().cloned()).map_err(|error| crate::raise(&error))?,
+                    classes: Classes::ordered(classes.iter().cloned())
+                        .map_err(|error| crate::raise(&error))?,
                 }
             }
             Goal::Real(values) => Target::Real(values.to_vec().map_err(scattered)?),

@@ -59,11 +59,7 @@ fn wide(scores: Vec<f64>, columns: usize, py: Python<'_>) -> PyResult<Bound<'_, 
 
 impl Fitted {
     /// Runs something on a design with the model's scaling, which data of Python's do not have yet.
-    fn prepared<R>(
-        &self,
-        design: Design,
-        run: impl FnOnce(&Design) -> Result<R, Error>,
-    ) -> Result<R, Error> {
+    fn prepared<R>(&self, design: Design, run: impl FnOnce(&Design) -> Result<R, Error>) -> Result<R, Error> {
         if design.features() != self.0.schema.features {
             return Err(Error::data(format!(
                 "X has {} features, and the model {}",
@@ -103,10 +99,7 @@ impl Fitted {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let read = py.get_type::<Fitted>().getattr("from_bytes")?;
         Ok((read, (self.to_bytes(py)?,)))
     }
@@ -171,9 +164,7 @@ impl Fitted {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let matrix = x.borrow()?;
         let scores = run(py, threads, |_| {
-            matrix.with_design(|design| {
-                self.prepared(design, |design| self.0.predictor.scores(design))
-            })
+            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.scores(design)))
         })?;
         wide(scores.values, scores.columns, py)
     }
@@ -187,9 +178,7 @@ impl Fitted {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let matrix = x.borrow()?;
         let classes = run(py, threads, |_| {
-            matrix.with_design(|design| {
-                self.prepared(design, |design| self.0.predictor.classes(design))
-            })
+            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.classes(design)))
         })?;
         Ok(PyArray1::from_vec(py, classes))
     }
@@ -253,7 +242,9 @@ impl Fitted {
         threads: usize,
     ) -> PyResult<Vec<Vec<(usize, f64)>>> {
         if self.0.method != Method::Svm {
-            return Err(PyValueError::new_err("only a support vector machine has support vectors"));
+            return Err(PyValueError::new_err(
+                "only a support vector machine has support vectors",
+            ));
         }
         let labels = Labels::new(&y, weights.as_ref(), names)?;
         let matrix = x.borrow()?;

@@ -51,7 +51,11 @@ pub(crate) fn separate(
                 signs: &signs,
                 intercept,
             };
-            let question = if margin { Question::Margin } else { Question::Verdict };
+            let question = if margin {
+                Question::Margin
+            } else {
+                Question::Verdict
+            };
             let found = decide(&signed, Classes { positive, negative }, question, budget, watch)?;
             let proof = found.proof.as_ref().map(serde_json::to_string).transpose();
             let proof = proof.map_err(|error| Error::data(error.to_string()))?;
