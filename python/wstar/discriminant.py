@@ -117,11 +117,10 @@ class LinearDiscriminantAnalysis(CertifiedClassifier, discriminant_analysis.Line
         weights, intercepts = model.hyperplanes()
         estimate = json.loads(model.part("predictor"))["estimate"]
         self.means_ = np.array(estimate["means"]).astype(X.dtype, copy=False)
-        if len(self.classes_) > 2 and self.solver == "svd":
-            # All scores may be moved by the same amount; scikit-learn puts their centre at the overall mean.
-            common = self.priors_ @ weights
-            weights = weights - common
-            intercepts = intercepts + 0.5 * (self.priors_ @ self.means_) @ common
+        if len(self.classes_) > 2:
+            # All scores may be moved by the same amount; they are put where scikit-learn's are.
+            weights = weights + self.priors_ @ (self.coef_ - weights)
+            intercepts = intercepts + self.priors_ @ (self.intercept_ - intercepts)
         self.coef_ = weights.astype(X.dtype, copy=False)
         self.intercept_ = intercepts.astype(X.dtype, copy=False)
         self._keep(model)

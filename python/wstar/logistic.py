@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
 from sklearn.linear_model._logistic import _check_solver
+from sklearn.utils._param_validation import StrOptions
 
 from .arrays import checked
 from .base import CertifiedClassifier, seed
@@ -43,9 +44,9 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         How much each class counts.
     random_state : int, RandomState instance or None, default=None
         Has no meaning here: the solvers are deterministic.
-    solver : str, default="lbfgs"
-        Any name that scikit-learn knows; it decides nothing. The engine chooses by the shape of the data, and the
-        answer is the same.
+    solver : str, default="auto"
+        The engine chooses by the shape of the data. Names of scikit-learn's solvers are accepted with the penalties
+        that they go with there, and decide nothing.
     max_iter : int, default=100
         At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
     verbose : int, default=0
@@ -86,7 +87,7 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         intercept_scaling=1,
         class_weight=None,
         random_state=None,
-        solver="lbfgs",
+        solver="auto",
         max_iter=100,
         verbose=0,
         warm_start=False,
@@ -109,6 +110,11 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             n_jobs=n_jobs,
         )
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.LogisticRegression._parameter_constraints,
+        "solver": [StrOptions({"auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"})],
+    }
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit and certify.
 
@@ -128,7 +134,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         """
         self._validate_params()
         penalty, l1_ratio = self._penalty()
-        _check_solver(self.solver, penalty, self.dual)
+        if self.solver != "auto":
+            _check_solver(self.solver, penalty, self.dual)
         self._remember(y)
         X, y = checked(self, X, y)
         codes = self._labels(y)

@@ -34,12 +34,10 @@ class _Counted(CertifiedClassifier):
             raise ValueError("a model file has no place for priors or smoothing of your own")
         super().save(path)
 
-    @staticmethod
-    def _is_degenerate(y: Any, sample_weight: Any) -> bool:
+    def _is_degenerate(self, X: Any, y: Any, sample_weight: Any) -> bool:
         """Whether a class has no weight, or is the only one: then there is nothing to prove."""
-        if np.ndim(y) != 1:
-            return False
-        kept = y if sample_weight is None else y[np.asarray(sample_weight) > 0]
+        weights = self._weights(sample_weight, X)
+        kept = y if weights is None else y[weights > 0]
         return len(np.unique(y)) == 1 or len(np.unique(kept)) < len(np.unique(y))
 
     def _estimate(
@@ -135,7 +133,7 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         self._validate_params()
         self._remember(y)
         X, y = checked(self, X, y, accept_sparse=False)
-        if self._is_degenerate(y, sample_weight):
+        if self._is_degenerate(X, y, sample_weight):
             self.__dict__.pop("model_", None)
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)
@@ -198,7 +196,7 @@ class _Discrete(_Counted):
         self._validate_params()
         self._remember(y)
         X, y = checked(self, X, y)
-        if self._is_degenerate(y, sample_weight):
+        if self._is_degenerate(X, y, sample_weight):
             self.__dict__.pop("model_", None)
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)

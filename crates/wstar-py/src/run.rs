@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -21,12 +21,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Stops a fit at its next step once it has been told to.
 pub(crate) struct Stopper<'a>(&'a AtomicBool);
 
+/// What a stopped fit unwinds with.
+struct Stopped;
+
 impl Stopper<'_> {
+    /// Nobody waits for what a stopped fit has found, so that it is left at once and not certified.
     fn flow(&self) -> ControlFlow<()> {
-        match self.0.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if self.0.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(Stopped));
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -41,6 +45,10 @@ impl Watch for Stopper<'_> {
 
     fn iterate(&mut self, _: &Iteration<'_>) -> ControlFlow<()> {
         self.flow()
+    }
+
+    fn certifying(&mut self) {
+        let _ = self.flow();
     }
 }
 
