@@ -135,7 +135,7 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         self._validate_params()
         penalty, l1_ratio = self._penalty()
         if self.solver != "auto":
-            _check_solver(self.solver, penalty, self.dual)
+            _check_solver(self.solver, penalty if self.penalty == "deprecated" else self.penalty, self.dual)
         self._remember(y)
         X, y = checked(self, X, y)
         codes = self._labels(y)
@@ -207,5 +207,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
         if self.penalty is None and self.C != 1.0:
             warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", stacklevel=3)
-        penalty = None if self.penalty is None or np.isinf(self.C) else self.penalty
-        return penalty, self.l1_ratio or 0.0
+        ratio = float(self.l1_ratio or 0.0)
+        if self.penalty is None or np.isinf(self.C):
+            return None, ratio
+        ends = {0.0: "l2", 1.0: "l1"} if self.penalty == "elasticnet" else {}
+        return ends.get(ratio, self.penalty), ratio

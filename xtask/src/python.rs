@@ -68,7 +68,8 @@ fn search_path(folder: &Path) -> OsString {
 
 /// Puts the extension where Python finds it beside the package's own files.
 fn extension() -> Result<()> {
-    succeed(&mut cargo(&["build", "--package", "wstar-py"]))?;
+    // With the targets of `cargo test`, whose features it shares: nothing is compiled twice.
+    succeed(&mut cargo(&["build", "--workspace", "--all-targets"]))?;
     let built = root().join("target/debug").join(format!(
         "{}_engine{}",
         std::env::consts::DLL_PREFIX,
