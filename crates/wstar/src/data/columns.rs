@@ -45,7 +45,7 @@ impl<T> Columns<T> {
     }
 
     /// The values from the first one of row `i` on: its others follow `rows` values after each other.
-    pub(crate) fn from_row(&self, i: usize) -> &[T] {
+    pub(crate) fn rest_from(&self, i: usize) -> &[T] {
         &self.values[i.min(self.values.len())..]
     }
 

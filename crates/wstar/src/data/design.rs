@@ -215,8 +215,8 @@ impl Design {
                 let (indices, values) = matrix.row(i);
                 Row::Sparse64(indices, values)
             }
-            Design::Columns32(matrix) => Row::Strided32(matrix.from_row(i), matrix.rows()),
-            Design::Columns64(matrix) => Row::Strided64(matrix.from_row(i), matrix.rows()),
+            Design::Columns32(matrix) => Row::Strided32(matrix.rest_from(i), matrix.rows()),
+            Design::Columns64(matrix) => Row::Strided64(matrix.rest_from(i), matrix.rows()),
         }
     }
 
