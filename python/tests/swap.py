@@ -38,9 +38,11 @@ _HOMES = {
 
 _LEFT_OUT = pytest.StashKey[dict]()
 
-for home, names in _HOMES.items():
-    for name in names:
-        setattr(home, name, getattr(wstar, name))
+
+def pytest_configure(config: pytest.Config) -> None:
+    for home, names in _HOMES.items():
+        for name in names:
+            setattr(home, name, getattr(wstar, name))
 
 
 def _rules() -> list[tuple[str, re.Pattern[str], str]]:

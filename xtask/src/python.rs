@@ -23,7 +23,14 @@ pub(crate) fn environment(venv: &Path, wanted: &Path) -> Result<PathBuf> {
     }
     succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))
         .context("needs Python 3.11 or newer with its venv module")?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+    ];
     succeed(Command::new(&python).args(pip).arg(wanted))?;
     fs::copy(wanted, &installed).with_context(|| installed.display().to_string())?;
     Ok(python)
@@ -39,7 +46,8 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let venv = root().join("target/python/venv");
     let python = environment(&venv, &folder.join("requirements-test.txt"))?;
     steps.run("Python: format and lints", || {
-        let ruff = |arguments: &[&str]| succeed(Command::new(venv.join("bin/ruff")).args(arguments).arg(&folder));
+        let ruff =
+            |arguments: &[&str]| succeed(Command::new(venv.join("bin/ruff")).args(arguments).arg(&folder));
         ruff(&["format", "--check", "--quiet"])?;
         ruff(&["check", "--quiet"])
     })?;
@@ -50,7 +58,13 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
             .current_dir(root())
             .env("PYTHONPATH", search_path(&folder))
             .args(["-m", "pytest", "--quiet", "-n", "2", "--durations", "10"])
-            .args(["-p", "no:cacheprovider", "--doctest-modules", "--doctest-glob", "*.md"])
+            .args([
+                "-p",
+                "no:cacheprovider",
+                "--doctest-modules",
+                "--doctest-glob",
+                "*.md",
+            ])
             .args(["python/tests", "python/wstar", "docs/python.md"]);
         succeed(&mut command)
     })
