@@ -1,11 +1,10 @@
 //! `cargo xtask bench`: builds ours, makes the peers' environment, and hands over to `bench/run.py`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::python::environment;
 use crate::step::{cargo, root, succeed, works};
 
 /// What `cargo xtask bench` can be told.
@@ -26,7 +25,9 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("── building ours (release)");
     succeed(&mut cargo(&["build", "--release", "--package", "wstar-cli"]))?;
-    let python = environment()?;
+    // The peers have an environment of their own.
+    let bench = root().join("bench");
+    let python = environment(&bench.join("work/venv"), &bench.join("requirements.txt"))?;
     liblinear()?;
     let mut command = Command::new(python);
     command.current_dir(root().join("bench")).arg("run.py");
@@ -40,41 +41,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         command.args(["--date", date]);
     }
     succeed(&mut command)
-}
-
-/// The Python of the benchmark's own environment, with the pinned peers in it.
-fn environment() -> Result<PathBuf> {
-    let work = root().join("bench/work");
-    let venv = work.join("venv");
-    let python = venv.join("bin/python");
-    let wanted = root().join("bench/requirements.txt");
-    // A copy of the list beside the environment says what is installed in it.
-    let installed = venv.join("requirements.txt");
-    if same_text(&wanted, &installed) {
-        return Ok(python);
-    }
-    println!("── installing the peers into {}", venv.display());
-    fs::create_dir_all(&work).with_context(|| work.display().to_string())?;
-    succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))
-        .context("the peers need Python 3.11 or newer with its venv module")?;
-    succeed(
-        Command::new(&python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-                "-r",
-            ])
-            .arg(&wanted),
-    )?;
-    fs::copy(&wanted, &installed).with_context(|| installed.display().to_string())?;
-    Ok(python)
-}
-
-fn same_text(a: &Path, b: &Path) -> bool {
-    matches!((fs::read(a), fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// LIBLINEAR's own command line, from the system's packages.

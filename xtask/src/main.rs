@@ -1,12 +1,14 @@
-//! The project's own chores: `cargo xtask test · lint · fuzz · bench`.
+//! The project's own chores: `cargo xtask test · lint · fuzz · bench · wheel`.
 // A chore reports to the terminal it was started from.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod fuzz;
 mod lint;
+mod python;
 mod step;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,8 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// The benchmarks: ours and the peers, interleaved in one run.
     Bench(bench::Options),
+    /// The Python package as a wheel, into target/wheels.
+    Wheel,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Lint => lint::run(),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Wheel => wheel::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

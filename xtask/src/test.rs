@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::fuzz;
 use crate::lint;
+use crate::python;
 use crate::step::{Steps, cargo, succeed};
 
 /// Executions of each fuzz target in the bounded run: a few seconds each.
@@ -22,6 +23,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     lint::tools(&mut steps)?;
     steps.run("tests", || succeed(&mut cargo(&["test", "--workspace"])))?;
+    python::test(&mut steps)?;
     lint::gates(&mut steps)?;
     if !options.fast {
         steps.run("bounded fuzz run", || fuzz::bounded(FUZZ_RUNS))?;

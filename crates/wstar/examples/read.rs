@@ -64,8 +64,8 @@ fn size(raw: &Raw) -> usize {
             let sparse = 8 * matrix.design.rows();
             8 * matrix.design.rows()
                 + match matrix.design {
-                    Design::Dense32(_) => 4 * stored,
-                    Design::Dense64(_) => 8 * stored,
+                    Design::Dense32(_) | Design::Columns32(_) => 4 * stored,
+                    Design::Dense64(_) | Design::Columns64(_) => 8 * stored,
                     Design::Sparse32(_) => 8 * stored + sparse,
                     Design::Sparse64(_) => 12 * stored + sparse,
                 }

@@ -84,7 +84,7 @@ fn more_columns_than_rows_and_rows_twice() {
     for loss in LOSSES {
         for intercept in INTERCEPTS {
             let base = Case::random(13, 15, 40, loss);
-            let values = base
+            let values: Vec<f64> = base
                 .design
                 .iter()
                 .chain(base.design.iter())

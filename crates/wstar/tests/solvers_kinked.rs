@@ -262,7 +262,7 @@ fn a_weight_of_two_is_the_row_twice_and_of_zero_its_absence() {
         weighted.weights[9] = 0.0;
         let order: Vec<usize> = (0..40).filter(|&i| i != 9).chain([4]).collect();
         let mut listed = case.clone();
-        let values = order
+        let values: Vec<f64> = order
             .iter()
             .flat_map(|&i| case.design.row(i).to_dense(3))
             .collect();

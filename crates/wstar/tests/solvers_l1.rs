@@ -58,7 +58,7 @@ impl Case {
             }
             starts.push(stored.len());
         }
-        let narrow = |values: &[f64]| values.iter().map(|&v| v as f32).collect();
+        let narrow = |values: &[f64]| values.iter().map(|&v| v as f32).collect::<Vec<f32>>();
         match storage {
             0 => Design::Dense64(Dense::new(values, rows, features).unwrap()),
             1 => Design::Dense32(Dense::new(narrow(&values), rows, features).unwrap()),

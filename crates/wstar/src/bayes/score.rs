@@ -96,24 +96,20 @@ impl Diagonal {
         let (means, halves) = (&self.means[k], &self.halves[k]);
         let features = means.len();
         let mut sum = 0.0;
-        match row {
-            Row::Dense32(_) | Row::Dense64(_) => {
-                row.for_each(|j, v| {
-                    if j < features {
-                        sum -= (v - means[j]) * (v - means[j]) * halves[j];
-                    }
-                });
-                self.constants[k] + sum
-            }
-            Row::Sparse32(..) | Row::Sparse64(..) => {
-                row.for_each(|j, v| {
-                    if j < features {
-                        sum += v * (2.0 * means[j] - v) * halves[j];
-                    }
-                });
-                self.at_zero[k] + sum
-            }
+        if row.is_sparse() {
+            row.for_each(|j, v| {
+                if j < features {
+                    sum += v * (2.0 * means[j] - v) * halves[j];
+                }
+            });
+            return self.at_zero[k] + sum;
         }
+        row.for_each(|j, v| {
+            if j < features {
+                sum -= (v - means[j]) * (v - means[j]) * halves[j];
+            }
+        });
+        self.constants[k] + sum
     }
 }
 

@@ -49,6 +49,17 @@ impl Classes {
         Classes { names }
     }
 
+    /// These names in this order, for callers that number their classes themselves; each may come only once.
+    pub fn ordered<I: IntoIterator<Item = S>, S: Into<String>>(names: I) -> Result<Self> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let mut sorted: Vec<&String> = names.iter().collect();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Error::data(format!("two classes are called {}", pair[0]))),
+            None => Ok(Classes { names }),
+        }
+    }
+
     /// All others, called `rest`, and one class against them: the positive one, whatever its name.
     pub fn against_rest(positive: impl Into<String>) -> Self {
         let positive = positive.into();
@@ -248,5 +259,17 @@ impl Dataset {
             schema: self.schema.clone(),
             notes: self.notes.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_keep_a_given_order_or_are_sorted() {
+        assert_eq!(Classes::new(["10", "9"]).names(), ["9", "10"]);
+        assert_eq!(Classes::ordered(["10", "9"]).unwrap().names(), ["10", "9"]);
+        assert!(Classes::ordered(["a", "b", "a"]).is_err());
     }
 }

@@ -1,19 +1,21 @@
 //! The design matrix: dense or CSR, stored in `f32` where every value is exact in it, else in `f64`.
 
-use crate::data::Row;
+use crate::data::{Columns, Row};
 use crate::error::{Error, Result};
+use crate::kernel::memory::Memory;
 
 /// A dense matrix, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dense<T> {
-    values: Vec<T>,
+    values: Memory<T>,
     rows: usize,
     features: usize,
 }
 
 impl<T> Dense<T> {
     /// A matrix of `rows` × `features` from its values, row by row.
-    pub fn new(values: Vec<T>, rows: usize, features: usize) -> Result<Self> {
+    pub fn new(values: impl Into<Memory<T>>, rows: usize, features: usize) -> Result<Self> {
+        let values = values.into();
         if rows.checked_mul(features) != Some(values.len()) {
             return Err(Error::data(format!(
                 "{} values do not make {rows} rows of {features}",
@@ -43,8 +45,11 @@ impl<T> Dense<T> {
     }
 
     /// All values, row by row, without the matrix around them.
-    pub fn into_values(self) -> Vec<T> {
-        self.values
+    pub fn into_values(self) -> Vec<T>
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        self.values.into_vec()
     }
 
     /// Row `i`.
@@ -57,14 +62,20 @@ impl<T> Dense<T> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Csr<T> {
     starts: Vec<usize>,
-    indices: Vec<u32>,
-    values: Vec<T>,
+    indices: Memory<u32>,
+    values: Memory<T>,
     features: usize,
 }
 
 impl<T> Csr<T> {
     /// A matrix from its parts: row `i` holds the entries `starts[i]..starts[i + 1]`.
-    pub fn new(starts: Vec<usize>, indices: Vec<u32>, values: Vec<T>, features: usize) -> Result<Self> {
+    pub fn new(
+        starts: Vec<usize>,
+        indices: impl Into<Memory<u32>>,
+        values: impl Into<Memory<T>>,
+        features: usize,
+    ) -> Result<Self> {
+        let (indices, values) = (indices.into(), values.into());
         let ends_fit = starts.first() == Some(&0)
             && starts.last() == Some(&indices.len())
             && starts.is_sorted()
@@ -117,8 +128,11 @@ impl<T> Csr<T> {
     }
 
     /// Row starts, columns and values.
-    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
-        (self.starts, self.indices, self.values)
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<T>)
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        (self.starts, self.indices.into_vec(), self.values.into_vec())
     }
 
     /// Columns and values of row `i`.
@@ -135,7 +149,7 @@ impl<T> Csr<T> {
     }
 }
 
-/// The design matrix in one of its four storages. Storage never changes an answer: `f32` is used
+/// The design matrix in one of its storages. Storage never changes an answer: `f32` is used
 /// only where every value is exact in it, and solver vectors are always `f64`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Design {
@@ -147,6 +161,10 @@ pub enum Design {
     Sparse32(Csr<f32>),
     /// Sparse, `f64`.
     Sparse64(Csr<f64>),
+    /// Dense, column by column, `f32`.
+    Columns32(Columns<f32>),
+    /// Dense, column by column, `f64`.
+    Columns64(Columns<f64>),
 }
 
 /// Runs the same expression on whichever storage a design has.
@@ -157,6 +175,8 @@ macro_rules! on_storage {
             Design::Dense64($matrix) => $body,
             Design::Sparse32($matrix) => $body,
             Design::Sparse64($matrix) => $body,
+            Design::Columns32($matrix) => $body,
+            Design::Columns64($matrix) => $body,
         }
     };
 }
@@ -195,6 +215,8 @@ impl Design {
                 let (indices, values) = matrix.row(i);
                 Row::Sparse64(indices, values)
             }
+            Design::Columns32(matrix) => Row::Strided32(matrix.rest_from(i), matrix.rows()),
+            Design::Columns64(matrix) => Row::Strided64(matrix.rest_from(i), matrix.rows()),
         }
     }
 
@@ -231,7 +253,7 @@ impl Design {
             )));
         }
         Ok(if values.iter().all(|&v| exact_in_f32(v)) {
-            let narrow = values.iter().map(|&v| v as f32).collect();
+            let narrow: Vec<f32> = values.iter().map(|&v| v as f32).collect();
             Design::Dense32(Dense::new(narrow, rows, features)?)
         } else {
             Design::Dense64(Dense::new(values, rows, features)?)
@@ -254,7 +276,7 @@ impl Design {
             )));
         }
         Ok(if values.iter().all(|&v| exact_in_f32(v)) {
-            let narrow = values.iter().map(|&v| v as f32).collect();
+            let narrow: Vec<f32> = values.iter().map(|&v| v as f32).collect();
             Design::Sparse32(Csr::new(starts, indices, narrow, features)?)
         } else {
             Design::Sparse64(Csr::new(starts, indices, values, features)?)
@@ -269,6 +291,8 @@ impl Design {
             Design::Dense64(matrix) => Design::Dense64(select_dense(matrix, rows)),
             Design::Sparse32(matrix) => Design::Sparse32(select_sparse(matrix, rows)),
             Design::Sparse64(matrix) => Design::Sparse64(select_sparse(matrix, rows)),
+            Design::Columns32(matrix) => Design::Columns32(matrix.select(rows)),
+            Design::Columns64(matrix) => Design::Columns64(matrix.select(rows)),
         }
     }
 }
@@ -278,28 +302,29 @@ pub(crate) fn exact_in_f32(value: f64) -> bool {
     f64::from(value as f32) == value
 }
 
-fn select_dense<T: Copy>(matrix: &Dense<T>, rows: &[usize]) -> Dense<T> {
+fn select_dense<T: Copy + Send + Sync + 'static>(matrix: &Dense<T>, rows: &[usize]) -> Dense<T> {
+    let values: Vec<T> = rows.iter().flat_map(|&i| matrix.row(i)).copied().collect();
     Dense {
-        values: rows.iter().flat_map(|&i| matrix.row(i)).copied().collect(),
+        values: values.into(),
         rows: rows.len(),
         features: matrix.features,
     }
 }
 
-fn select_sparse<T: Copy>(matrix: &Csr<T>, rows: &[usize]) -> Csr<T> {
-    let mut selected = Csr {
-        starts: vec![0],
-        indices: Vec::new(),
-        values: Vec::new(),
-        features: matrix.features,
-    };
+fn select_sparse<T: Copy + Send + Sync + 'static>(matrix: &Csr<T>, rows: &[usize]) -> Csr<T> {
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for &i in rows {
-        let (indices, values) = matrix.row(i);
-        selected.indices.extend_from_slice(indices);
-        selected.values.extend_from_slice(values);
-        selected.starts.push(selected.indices.len());
+        let (columns, row) = matrix.row(i);
+        indices.extend_from_slice(columns);
+        values.extend_from_slice(row);
+        starts.push(indices.len());
     }
-    selected
+    Csr {
+        starts,
+        indices: indices.into(),
+        values: values.into(),
+        features: matrix.features,
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod apply;
 mod block;
+mod columns;
 mod dataset;
 mod design;
 mod encode;
@@ -21,6 +22,7 @@ mod text;
 pub use apply::{Applied, Unseen, prepare_with};
 pub(crate) use block::Block;
 pub use block::BlockColumn;
+pub use columns::Columns;
 pub use dataset::{Classes, Dataset, Target};
 pub(crate) use design::exact_in_f32;
 pub use design::{Csr, Dense, Design};

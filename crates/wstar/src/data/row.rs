@@ -1,6 +1,6 @@
 //! One row of a design, whatever its storage: the unit that the mistake-driven learners see.
 
-use crate::kernel::{dense, sparse};
+use crate::kernel::{dense, sparse, strided};
 
 /// A borrowed row. Vectors it meets are always `f64`, whatever the row is stored in.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,10 @@ pub enum Row<'a> {
     Sparse32(&'a [u32], &'a [f32]),
     /// Column indices (increasing) and their values, in `f64`.
     Sparse64(&'a [u32], &'a [f64]),
+    /// Every value, in `f32`: the first, and each that lies so many values after the one before.
+    Strided32(&'a [f32], usize),
+    /// Every value, in `f64`: the first, and each that lies so many values after the one before.
+    Strided64(&'a [f64], usize),
 }
 
 impl Row<'_> {
@@ -23,6 +27,8 @@ impl Row<'_> {
             Row::Dense64(x) => dense::dot(x, w),
             Row::Sparse32(j, x) => sparse::dot(j, x, w),
             Row::Sparse64(j, x) => sparse::dot(j, x, w),
+            Row::Strided32(x, stride) => strided::dot(x, stride, w),
+            Row::Strided64(x, stride) => strided::dot(x, stride, w),
         }
     }
 
@@ -33,6 +39,8 @@ impl Row<'_> {
             Row::Dense64(x) => dense::axpy(scale, x, w),
             Row::Sparse32(j, x) => sparse::axpy(scale, j, x, w),
             Row::Sparse64(j, x) => sparse::axpy(scale, j, x, w),
+            Row::Strided32(x, stride) => strided::axpy(scale, x, stride, w),
+            Row::Strided64(x, stride) => strided::axpy(scale, x, stride, w),
         }
     }
 
@@ -41,6 +49,8 @@ impl Row<'_> {
         match self {
             Row::Dense32(x) | Row::Sparse32(_, x) => dense::squared_norm(x),
             Row::Dense64(x) | Row::Sparse64(_, x) => dense::squared_norm(x),
+            Row::Strided32(x, stride) => strided::squared_norm(x, stride),
+            Row::Strided64(x, stride) => strided::squared_norm(x, stride),
         }
     }
 
@@ -51,6 +61,8 @@ impl Row<'_> {
             Row::Dense64(x) => (0..).zip(x).for_each(|(j, &v)| visit(j, v)),
             Row::Sparse32(j, x) => j.iter().zip(x).for_each(|(&j, &v)| visit(j as usize, v.into())),
             Row::Sparse64(j, x) => j.iter().zip(x).for_each(|(&j, &v)| visit(j as usize, v)),
+            Row::Strided32(x, stride) => strided::for_each(x, stride, visit),
+            Row::Strided64(x, stride) => strided::for_each(x, stride, visit),
         }
     }
 
@@ -60,6 +72,8 @@ impl Row<'_> {
             Row::Dense32(x) => x.len(),
             Row::Dense64(x) => x.len(),
             Row::Sparse32(j, _) | Row::Sparse64(j, _) => j.last().map_or(0, |&j| j as usize + 1),
+            Row::Strided32(x, stride) => strided::len(x, stride),
+            Row::Strided64(x, stride) => strided::len(x, stride),
         }
     }
 
@@ -68,7 +82,14 @@ impl Row<'_> {
         match self {
             Row::Dense32(x) | Row::Sparse32(_, x) => x.len(),
             Row::Dense64(x) | Row::Sparse64(_, x) => x.len(),
+            Row::Strided32(x, stride) => strided::len(x, stride),
+            Row::Strided64(x, stride) => strided::len(x, stride),
         }
+    }
+
+    /// Whether only entries that are not 0 need be stored.
+    pub fn is_sparse(self) -> bool {
+        matches!(self, Row::Sparse32(..) | Row::Sparse64(..))
     }
 
     /// The row as a dense vector of `features` values.

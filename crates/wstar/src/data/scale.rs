@@ -73,6 +73,10 @@ impl Scaling {
                 let (starts, indices, values) = matrix.into_parts();
                 self.apply_sparse(starts, indices, values)
             }
+            Design::Columns32(_) | Design::Columns64(_) => {
+                let rows: Vec<f64> = design.iter().flat_map(|row| row.to_dense(features)).collect();
+                self.apply_dense(rows, design.rows())
+            }
         }
     }
 

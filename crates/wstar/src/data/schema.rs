@@ -110,15 +110,20 @@ pub struct Schema {
 impl Schema {
     /// The schema of a bare matrix whose columns are called `x1`, `x2` ….
     pub fn numbered(features: usize) -> Self {
+        Schema::numeric((1..=features).map(|j| format!("x{j}")))
+    }
+
+    /// The schema of a matrix whose columns have these names.
+    pub fn numeric(names: impl IntoIterator<Item = String>) -> Self {
+        let column = |name| RawColumn {
+            name,
+            encoding: Encoding::Number { fill: None },
+        };
+        let columns: Vec<RawColumn> = names.into_iter().map(column).collect();
         Schema {
             origin: Origin::Table,
-            columns: (1..=features)
-                .map(|j| RawColumn {
-                    name: format!("x{j}"),
-                    encoding: Encoding::Number { fill: None },
-                })
-                .collect(),
-            features,
+            features: columns.len(),
+            columns,
             target: None,
             positive: None,
             sample_weight: None,

@@ -29,7 +29,7 @@ pub(crate) fn read(bytes: &[u8], name: &str, labels: Option<&Path>) -> Result<Ma
     let width = shape[1..].iter().product();
     let height = shape[0];
     let labels = labels.map(|path| read_labels(path, *images)).transpose()?;
-    let values = pixels.iter().map(|&pixel| f32::from(pixel)).collect();
+    let values: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel)).collect();
     Ok(Matrix {
         source: name.to_owned(),
         design: Design::Dense32(Dense::new(values, *images, height * width)?),

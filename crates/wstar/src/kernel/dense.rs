@@ -3,7 +3,7 @@
 //! Sums run in eight lanes that are added up in a fixed order: the compiler can use SIMD, and the
 //! result is the same on every machine.
 
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// `x·w` over the shorter of the two lengths.
 pub fn dot<T: Copy + Into<f64>>(x: &[T], w: &[f64]) -> f64 {
@@ -46,7 +46,7 @@ pub fn squared_norm<T: Copy + Into<f64>>(x: &[T]) -> f64 {
     add_lanes(lanes) + tail
 }
 
-fn add_lanes(lanes: [f64; LANES]) -> f64 {
+pub(super) fn add_lanes(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }

@@ -6,6 +6,8 @@ pub mod decimal;
 pub mod dense;
 pub mod double_double;
 pub mod map;
+pub mod memory;
 pub mod rounding;
 pub mod scan;
 pub mod sparse;
+pub mod strided;

@@ -107,6 +107,16 @@ impl Model {
         )
     }
 
+    /// The bytes of the model's file.
+    pub fn to_json(&self) -> Result<Vec<u8>> {
+        let document = Document {
+            format: FORMAT,
+            version: VERSION,
+            model: self,
+        };
+        serde_json::to_vec(&document).map_err(|cause| Error::model(cause.to_string()))
+    }
+
     /// Refuses a path that no model can be written to, without writing there.
     pub fn check_writable(path: &Path) -> Result<()> {
         // A pipe must not be opened and closed before there is something to say.

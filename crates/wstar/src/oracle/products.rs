@@ -144,7 +144,7 @@ pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &
         match design.row(i) {
             Row::Sparse32(indices, values) => add_outer(indices, values, h, layout, gram),
             Row::Sparse64(indices, values) => add_outer(indices, values, h, layout, gram),
-            Row::Dense32(_) | Row::Dense64(_) => {}
+            _ => {}
         }
     }
 }
@@ -178,7 +178,7 @@ fn lifted(design: &Design, rows: Range<usize>, layout: Layout) -> Vec<f64> {
                 .zip(row)
                 .for_each(|(to, &from)| *to = from.into()),
             Row::Dense64(row) => lifted.copy_from_slice(row),
-            Row::Sparse32(..) | Row::Sparse64(..) => {}
+            row => row.for_each(|j, value| lifted[j] = value),
         }
     }
     x

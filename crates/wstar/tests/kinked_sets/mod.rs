@@ -228,7 +228,7 @@ impl Case {
     /// The columns times these factors.
     pub(crate) fn scaled(&self, factors: &[f64]) -> Case {
         let features = self.design.features();
-        let values = self
+        let values: Vec<f64> = self
             .design
             .iter()
             .flat_map(|row| {

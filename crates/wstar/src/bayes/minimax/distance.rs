@@ -19,6 +19,7 @@ pub(super) fn squared_distance(row: Row<'_>, centre: &[f64], squared: f64) -> f6
     match row {
         Row::Dense32(x) => distance(x, centre),
         Row::Dense64(x) => distance(x, centre),
+        row if !row.is_sparse() => distance(&row.to_dense(centre.len()), centre),
         row => {
             let mut sum = 0.0;
             row.for_each(|j, v| {

@@ -243,6 +243,7 @@ impl<'a> Support<'a> {
         match self.design.row(i) {
             Row::Dense32(x) => centred_dot(x, &self.origin, y),
             Row::Dense64(x) => centred_dot(x, &self.origin, y),
+            row if !row.is_sparse() => centred_dot(&row.to_dense(y.len()), &self.origin, y),
             // The origin of sparse rows is 0.
             row => row.dot(y),
         }

@@ -78,6 +78,17 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         return (names, "a linear programme");
     }
     if !definition.loss.is_smooth() {
+        // The interior point's matrix is as wide as the parameters, however few the rows.
+        if not_too_many && rows.is_some_and(|rows| rows.len() < parameters) {
+            return (
+                vec![
+                    S::DualCoordinateDescent,
+                    S::InteriorPoint,
+                    S::ExtendedInteriorPoint,
+                ],
+                "a loss with a kink, more features than rows",
+            );
+        }
         return if not_too_many {
             (
                 vec![

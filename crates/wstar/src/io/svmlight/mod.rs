@@ -125,7 +125,7 @@ enum Stop {
 }
 
 /// A storage of values.
-trait Store: Copy + Default + Send {
+trait Store: Copy + Default + Send + Sync + 'static {
     /// The value as stored; `None` if it would be rounded.
     fn store(value: f64) -> Option<Self>;
     /// Whether it is 0.

@@ -1,4 +1,4 @@
-//! The columns of a design, copied once: a design transposed, so that a column is a row like any other.
+//! The columns of a design, copied once unless they lie together already: a design transposed, so that a column is a row like any other.
 
 use rayon::prelude::*;
 
@@ -17,13 +17,15 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// A copy of the design's entries, column by column.
+    /// The design's entries, column by column.
     pub(super) fn new(design: &Design, layout: Layout) -> Result<Self> {
         let transposed = match design {
             Design::Dense32(matrix) => Design::Dense32(transposed_dense(matrix)?),
             Design::Dense64(matrix) => Design::Dense64(transposed_dense(matrix)?),
             Design::Sparse32(matrix) => Design::Sparse32(transposed_sparse(matrix)?),
             Design::Sparse64(matrix) => Design::Sparse64(transposed_sparse(matrix)?),
+            Design::Columns32(matrix) => Design::Dense32(matrix.transposed()?),
+            Design::Columns64(matrix) => Design::Dense64(matrix.transposed()?),
         };
         Ok(Columns {
             transposed,
@@ -147,7 +149,7 @@ fn dense_part(transposed: &Design, j: usize, span: std::ops::Range<usize>) -> Op
     }
 }
 
-fn transposed_dense<T: Copy + Default + Send + Sync>(matrix: &Dense<T>) -> Result<Dense<T>> {
+fn transposed_dense<T: Copy + Default + Send + Sync + 'static>(matrix: &Dense<T>) -> Result<Dense<T>> {
     let (rows, features) = (matrix.rows(), matrix.features());
     let mut values = vec![T::default(); rows * features];
     // A few columns at a time, so that each line of the cache that a row brings is used at once.
@@ -166,7 +168,7 @@ fn transposed_dense<T: Copy + Default + Send + Sync>(matrix: &Dense<T>) -> Resul
     Dense::new(values, features, rows)
 }
 
-fn transposed_sparse<T: Copy + Default>(matrix: &Csr<T>) -> Result<Csr<T>> {
+fn transposed_sparse<T: Copy + Default + Send + Sync + 'static>(matrix: &Csr<T>) -> Result<Csr<T>> {
     let mut starts = vec![0; matrix.features() + 1];
     for &j in matrix.indices() {
         starts[j as usize + 1] += 1;

@@ -1,0 +1,129 @@
+//! Matrices of Python, read where they lie.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use wstar::Error;
+use wstar::data::{Columns, Csr, Dense, Design};
+use wstar::kernel::memory::lend;
+
+/// A two-dimensional numpy array, or the parts of a scipy matrix in compressed rows: where rows start, the
+/// columns and values of the entries, and the number of columns.
+#[derive(FromPyObject)]
+pub(crate) enum Matrix<'py> {
+    #[pyo3(transparent)]
+    Dense64(PyReadonlyArray2<'py, f64>),
+    #[pyo3(transparent)]
+    Dense32(PyReadonlyArray2<'py, f32>),
+    #[pyo3(transparent)]
+    Sparse64(Sparse<'py, f64>),
+    #[pyo3(transparent)]
+    Sparse32(Sparse<'py, f32>),
+}
+
+type Sparse<'py, T> = (
+    PyReadonlyArray1<'py, usize>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, T>,
+    usize,
+);
+
+/// The memory of a matrix, which may go to another thread.
+#[derive(Clone, Copy)]
+pub(crate) enum Borrowed<'a> {
+    Dense64(&'a [f64], Shape),
+    Dense32(&'a [f32], Shape),
+    Sparse64(&'a [usize], &'a [u32], &'a [f64], usize),
+    Sparse32(&'a [usize], &'a [u32], &'a [f32], usize),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    rows: usize,
+    features: usize,
+    /// Whether the values lie row by row.
+    by_row: bool,
+}
+
+impl Shape {
+    fn of<T: numpy::Element>(array: &PyReadonlyArray2<'_, T>) -> Self {
+        let [rows, features] = [array.shape()[0], array.shape()[1]];
+        Shape {
+            rows,
+            features,
+            by_row: array.is_c_contiguous(),
+        }
+    }
+}
+
+fn scattered<E>(_: E) -> PyErr {
+    PyValueError::new_err("the array does not lie together in memory")
+}
+
+impl Matrix<'_> {
+    /// Where its values lie.
+    pub(crate) fn borrow(&self) -> PyResult<Borrowed<'_>> {
+        Ok(match self {
+            Matrix::Dense64(array) => {
+                Borrowed::Dense64(array.as_slice().map_err(scattered)?, Shape::of(array))
+            }
+            Matrix::Dense32(array) => {
+                Borrowed::Dense32(array.as_slice().map_err(scattered)?, Shape::of(array))
+            }
+            Matrix::Sparse64((starts, indices, values, features)) => Borrowed::Sparse64(
+                starts.as_slice().map_err(scattered)?,
+                indices.as_slice().map_err(scattered)?,
+                values.as_slice().map_err(scattered)?,
+                *features,
+            ),
+            Matrix::Sparse32((starts, indices, values, features)) => Borrowed::Sparse32(
+                starts.as_slice().map_err(scattered)?,
+                indices.as_slice().map_err(scattered)?,
+                values.as_slice().map_err(scattered)?,
+                *features,
+            ),
+        })
+    }
+}
+
+impl Borrowed<'_> {
+    /// Runs something on a design that lies in this memory.
+    pub(crate) fn with_design<R>(self, run: impl FnOnce(Design) -> Result<R, Error>) -> Result<R, Error> {
+        match self {
+            Borrowed::Dense64(values, shape) => lend(values, |values| {
+                let (rows, features) = (shape.rows, shape.features);
+                run(match shape.by_row {
+                    true => Design::Dense64(Dense::new(values, rows, features)?),
+                    false => Design::Columns64(Columns::new(values, rows, features)?),
+                })
+            }),
+            Borrowed::Dense32(values, shape) => lend(values, |values| {
+                let (rows, features) = (shape.rows, shape.features);
+                run(match shape.by_row {
+                    true => Design::Dense32(Dense::new(values, rows, features)?),
+                    false => Design::Columns32(Columns::new(values, rows, features)?),
+                })
+            }),
+            Borrowed::Sparse64(starts, indices, values, features) => lend(indices, |indices| {
+                lend(values, |values| {
+                    run(Design::Sparse64(Csr::new(
+                        starts.to_vec(),
+                        indices,
+                        values,
+                        features,
+                    )?))
+                })
+            }),
+            Borrowed::Sparse32(starts, indices, values, features) => lend(indices, |indices| {
+                lend(values, |values| {
+                    run(Design::Sparse32(Csr::new(
+                        starts.to_vec(),
+                        indices,
+                        values,
+                        features,
+                    )?))
+                })
+            }),
+        }
+    }
+}

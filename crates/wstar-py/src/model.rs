@@ -1,0 +1,268 @@
+//! Fits, and the models that come of them.
+
+use std::path::PathBuf;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use wstar::Error;
+use wstar::data::Design;
+use wstar::fit::{Origin, fit_from};
+use wstar::model::{Case, Model, soft_margins};
+use wstar::settings::{Method, Settings};
+
+use crate::data::{Goal, Labels, Names};
+use crate::matrix::Matrix;
+use crate::raise;
+use crate::run::run;
+
+/// A fitted model.
+#[pyclass(frozen, module = "wstar._engine")]
+pub(crate) struct Fitted(Model);
+
+/// Fits a model: `settings` is a JSON document of the library's settings, `start` a model to start from.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, names, settings, start, threads))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn fit(
+    py: Python<'_>,
+    x: Matrix<'_>,
+    y: Goal<'_>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    names: Names,
+    settings: &str,
+    start: Option<&Bound<'_, Fitted>>,
+    threads: usize,
+) -> PyResult<Fitted> {
+    let settings: Settings =
+        serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let labels = Labels::new(&y, weights.as_ref(), names)?;
+    let matrix = x.borrow()?;
+    let start = start.map(|start| &start.get().0);
+    run(py, threads, |watch| {
+        matrix.with_design(|design| {
+            let origin = Origin {
+                model: start,
+                checkpoint: None,
+            };
+            fit_from(&labels.with(design)?, &settings, &origin, watch)
+        })
+    })
+    .map(Fitted)
+}
+
+fn wide(scores: Vec<f64>, columns: usize, py: Python<'_>) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = scores.len() / columns.max(1);
+    PyArray1::from_vec(py, scores).reshape([rows, columns])
+}
+
+impl Fitted {
+    /// Runs something on a design with the model's scaling, which data of Python's do not have yet.
+    fn prepared<R>(&self, design: Design, run: impl FnOnce(&Design) -> Result<R, Error>) -> Result<R, Error> {
+        if design.features() != self.0.schema.features {
+            return Err(Error::data(format!(
+                "X has {} features, and the model {}",
+                design.features(),
+                self.0.schema.features
+            )));
+        }
+        match &self.0.schema.scaling {
+            Some(scaling) => run(&scaling.apply(design)?),
+            None => run(&design),
+        }
+    }
+}
+
+#[pymethods]
+impl Fitted {
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Model::load(&path).map(Fitted).map_err(|error| raise(&error))
+    }
+
+    /// Reads the bytes of a model file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Model::from_json(bytes).map(Fitted).map_err(|error| raise(&error))
+    }
+
+    /// Writes a model file, whole or not at all.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.0.save(&path).map_err(|error| raise(&error))
+    }
+
+    /// The bytes of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.0.to_json().map_err(|error| raise(&error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let read = py.get_type::<Fitted>().getattr("from_bytes")?;
+        Ok((read, (self.to_bytes(py)?,)))
+    }
+
+    /// The model's parts as JSON: `settings`, `schema`, `classes`, `fit`, `certificate`, `inference`,
+    /// `least_squares`, `predictor`.
+    fn part(&self, name: &str) -> PyResult<String> {
+        let model = &self.0;
+        let text = match name {
+            "settings" => serde_json::to_string(&model.settings),
+            "schema" => serde_json::to_string(&model.schema),
+            "classes" => serde_json::to_string(&model.classes),
+            "fit" => serde_json::to_string(&model.fit),
+            "certificate" => serde_json::to_string(&model.certificate),
+            "inference" => serde_json::to_string(&model.inference),
+            "least_squares" => serde_json::to_string(&model.least_squares),
+            "predictor" => serde_json::to_string(&model.predictor),
+            _ => return Err(PyValueError::new_err(format!("a model has no {name}"))),
+        };
+        text.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The name of the method that made it.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.0.method.name()
+    }
+
+    /// The names of the features.
+    #[getter]
+    fn feature_names(&self) -> Vec<String> {
+        self.0.schema.feature_names().collect()
+    }
+
+    /// Whether what it claims holds by its numbers.
+    #[getter]
+    fn holds(&self) -> bool {
+        self.0.certificate.holds()
+    }
+
+    /// Weights (one row a hyperplane) and intercepts; none if it is not made of hyperplanes.
+    #[allow(clippy::type_complexity)]
+    fn hyperplanes<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)>> {
+        let Some(planes) = self.0.predictor.hyperplanes() else {
+            return Ok(None);
+        };
+        let intercepts: Vec<f64> = planes.iter().map(|plane| plane.intercept).collect();
+        let weights: Vec<f64> = planes.into_iter().flat_map(|plane| plane.weights).collect();
+        let weights = wide(weights, self.0.schema.features, py)?;
+        Ok(Some((weights, PyArray1::from_vec(py, intercepts))))
+    }
+
+    /// The scores of all rows: one column for two classes or a real target, else one a class.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'_>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let matrix = x.borrow()?;
+        let scores = run(py, threads, |_| {
+            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.scores(design)))
+        })?;
+        wide(scores.values, scores.columns, py)
+    }
+
+    /// The number of each row's class.
+    fn decide<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'_>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let matrix = x.borrow()?;
+        let classes = run(py, threads, |_| {
+            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.classes(design)))
+        })?;
+        Ok(PyArray1::from_vec(py, classes))
+    }
+
+    /// The probabilities of all classes, one row for each row of scores; none if they are no log odds.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'_>,
+        threads: usize,
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let matrix = x.borrow()?;
+        let shares = run(py, threads, |_| {
+            matrix.with_design(|design| {
+                self.prepared(design, |design| {
+                    let scores = self.0.predictor.scores(design)?;
+                    let rows = scores.rows().map(|row| self.0.predictor.probabilities(row));
+                    Ok(rows.collect::<Option<Vec<Vec<f64>>>>())
+                })
+            })
+        })?;
+        shares
+            .map(|shares| wide(shares.concat(), self.0.classes.len(), py))
+            .transpose()
+    }
+
+    /// Recomputes the certificate from the data: what contradicts it, and the certificate as JSON.
+    fn verify(
+        &self,
+        py: Python<'_>,
+        x: Matrix<'_>,
+        y: Goal<'_>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        names: Names,
+        threads: usize,
+    ) -> PyResult<(Vec<String>, String)> {
+        let labels = Labels::new(&y, weights.as_ref(), names)?;
+        let matrix = x.borrow()?;
+        let verdict = run(py, threads, |_| {
+            matrix.with_design(|design| {
+                let mut data = labels.with(design)?;
+                if let Some(scaling) = &self.0.schema.scaling {
+                    data.design = scaling.apply(data.design)?;
+                }
+                wstar::verify(&self.0, &data)
+            })
+        })?;
+        let certificate = serde_json::to_string(&verdict.certificate)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((verdict.objections, certificate))
+    }
+
+    /// The support vectors of each problem of a support vector machine, with α·y.
+    fn support(
+        &self,
+        py: Python<'_>,
+        x: Matrix<'_>,
+        y: Goal<'_>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        names: Names,
+        threads: usize,
+    ) -> PyResult<Vec<Vec<(usize, f64)>>> {
+        if self.0.method != Method::Svm {
+            return Err(PyValueError::new_err(
+                "only a support vector machine has support vectors",
+            ));
+        }
+        let labels = Labels::new(&y, weights.as_ref(), names)?;
+        let matrix = x.borrow()?;
+        run(py, threads, |_| {
+            matrix.with_design(|design| {
+                let data = labels.with(design)?;
+                let mut found: Vec<Vec<(usize, f64)>> = Vec::new();
+                soft_margins(&self.0, &data, &mut |problem, point| {
+                    if found.len() <= problem {
+                        found.resize_with(problem + 1, Vec::new);
+                    }
+                    if point.case != Case::Outside {
+                        let y = if point.positive { 1.0 } else { -1.0 };
+                        found[problem].push((point.row, y * point.alpha));
+                    }
+                })?;
+                Ok(found)
+            })
+        })
+    }
+}

@@ -1,0 +1,192 @@
+"""What other packages do not have: certificates, separation, comparison, model files."""
+
+import json
+import os
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import wstar
+from wstar import SeparationWarning
+
+
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def overlap():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:, :4], y
+
+
+def test_a_certificate_says_what_it_claims():
+    X, y = overlap()
+    certificate = wstar.LogisticRegression().fit(X, y).certificate_
+    assert certificate.kind == "duality-gap"
+    assert certificate.gap == pytest.approx(certificate.primal - certificate.dual)
+    assert certificate.relative_gap <= certificate.tol
+    assert "optimum" in certificate.claim()
+
+
+def test_separation_is_named_and_nothing_else():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(SeparationWarning, match="separated"):
+        model = wstar.LogisticRegression(C=np.inf).fit(X, y)
+    assert not model.certificate_.holds
+    assert model.inference_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wstar.LogisticRegression(C=np.inf).fit(*overlap())
+
+
+def test_convergence_is_warned_of_only_if_it_failed():
+    X, y = overlap()
+    with pytest.warns(ConvergenceWarning, match="relative gap"):
+        wstar.LogisticRegression(max_iter=2).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wstar.LogisticRegression().fit(X, y)
+        wstar.LinearSVC(loss="hinge").fit(*load_breast_cancer(return_X_y=True))
+
+
+def test_summaries():
+    X, y = overlap()
+    summary = wstar.LogisticRegression(C=np.inf).fit(X, y).summary()
+    assert "std err" in str(summary)
+    assert "<table>" in summary._repr_html_()
+    assert "std err" not in str(wstar.LogisticRegression().fit(X, y).summary())
+
+
+def test_separate():
+    X, y = iris()
+    found = wstar.separate(X, y == 0)
+    assert found.verdict == "separable"
+    assert found.verify(X, y == 0)
+    assert 0 < found.margin[0] <= found.margin[1] < found.margin[0] * (1 + 1e-6)
+    scores = X @ found.coef + found.intercept
+    assert ((scores > 0) == (y == 0)).all()
+    crossing = wstar.separate(X, y == 1)
+    assert crossing.verdict == "inseparable"
+    assert crossing.verify(X, y == 1)
+    assert len(crossing.points) <= 2 * (X.shape[1] + 1)
+    assert not crossing.verify(X, y == 2)
+    with pytest.raises(ValueError, match="two classes"):
+        wstar.separate(X, y)
+
+
+def test_compare():
+    X, y = iris()
+    results = wstar.compare(X[50:], y[50:])
+    least = min(result["errors"] for result in results)
+    assert results[-1]["name"] == "MinErrorClassifier"
+    assert results[-1]["errors"] == least == 1
+    assert "fewer than 1" in str(results)
+    assert len(wstar.compare(X, y, [wstar.LogisticRegression(), wstar.GaussianNB()])) == 2
+
+
+def test_hard_margin():
+    X, y = iris()
+    model = wstar.HardMarginClassifier(inseparable="error").fit(X, y == 0)
+    margins = np.where(y == 0, 1, -1) * model.decision_function(X)
+    assert margins.min() == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(margins[model.support_], 1.0, atol=1e-5)
+    np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=1e-6)
+    with pytest.raises(ValueError, match="separa"):
+        wstar.HardMarginClassifier(inseparable="error").fit(X, y == 1)
+    with pytest.warns(SeparationWarning, match="soft margin"):
+        wstar.HardMarginClassifier().fit(X, y == 1)
+
+
+def test_perceptrons():
+    X, y = make_blobs(200, centers=2, random_state=0, cluster_std=0.5)
+    for kind in (wstar.Perceptron, wstar.VotedPerceptron, wstar.AveragedPerceptron, wstar.PocketPerceptron):
+        model = kind().fit(X, y)
+        assert model.score(X, y) >= 0.99
+        assert model.certificate_.kind == "mistake-bound"
+    kozinec = wstar.Kozinec(epsilon=0.01).fit(X, y)
+    largest = wstar.HardMarginClassifier().fit(X, y).margin_[0]
+    lower, upper = (kozinec.certificate_.parts[0][name] for name in ("lower", "upper"))
+    assert lower * (1 - 1e-9) <= largest <= upper * (1 + 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_partial_fit_leaves_no_certificate():
+    X, y = iris()
+    for model in (wstar.SGDClassifier(), wstar.Perceptron(), wstar.GaussianNB(), wstar.MultinomialNB()):
+        model.fit(X, y)
+        assert model.certificate_.kind != "none"
+        model.partial_fit(X, y)
+        assert model.certificate_.kind == "none"
+
+
+def models():
+    X, y = overlap()
+    yield wstar.LogisticRegression().fit(X, y), X, y
+    yield wstar.LinearSVC(loss="hinge").fit(X, y), X, y
+    yield wstar.RidgeClassifier().fit(X, y), X, y
+    yield wstar.GaussianNB().fit(X, y), X, y
+    yield wstar.BernoulliNB().fit(X > 15, y), (X > 15).astype(float), y
+    yield wstar.MultinomialNB().fit(X, y), X, y
+    yield wstar.LinearDiscriminantAnalysis().fit(X, y), X, y
+    yield wstar.VotedPerceptron().fit(X, y), X, y
+    yield wstar.AveragedPerceptron().fit(X, y), X, y
+    yield wstar.Lasso(alpha=0.1).fit(X, X[:, 0] * 2 + y), X, X[:, 0] * 2 + y
+    yield wstar.LinearRegression().fit(X, X[:, 0] * 2 + y), X, X[:, 0] * 2 + y
+    yield wstar.LogisticRegression().fit(*iris()), *iris()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_keep_models(tmp_path):
+    for model, X, y in models():
+        model.save(tmp_path / "model.wstar.json")
+        read = wstar.load(tmp_path / "model.wstar.json")
+        assert type(read) is type(model)
+        np.testing.assert_allclose(read.predict(X), model.predict(X), rtol=1e-12)
+        assert read.verify(X, y)
+
+
+def command():
+    root = Path(__file__).resolve().parents[2]
+    for profile in ("release", "debug"):
+        binary = root / "target" / profile / "wstar"
+        if binary.exists():
+            return str(binary)
+    if os.environ.get("CI"):
+        pytest.fail("the command line is not built")
+    pytest.skip("the command line is not built")
+
+
+def test_the_command_line_reads_what_python_wrote_and_back(tmp_path):
+    binary = command()
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    table = X.assign(species=y)
+    table.to_csv(tmp_path / "iris.csv", index=False)
+
+    def run(*words):
+        done = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    wstar.LogisticRegression().fit(X, y.rename("species")).save(tmp_path / "python.json")
+    assert json.loads(run("verify", "python.json", "iris.csv", "--json"))["holds"] is True
+    run("train", "iris.csv", "--target", "species", "--method", "softmax", "--out", "cli.json")
+    model = wstar.load(tmp_path / "cli.json")
+    assert type(model).__name__ == "LogisticRegression"
+    assert model.verify(X, y)
+    np.testing.assert_allclose(model.coef_, wstar.LogisticRegression().fit(X, y).coef_, atol=1e-3)
+
+
+def test_files_of_another_kind(tmp_path):
+    (tmp_path / "a.json").write_text('{"format": "other"}')
+    with pytest.raises(ValueError, match="not a wstar model file"):
+        wstar.load(tmp_path / "a.json")
+    with pytest.raises(OSError):
+        wstar.load(tmp_path / "absent.json")
+    (tmp_path / "b.json").write_text("{")
+    with pytest.raises(ValueError, match="not a whole model file"):
+        wstar.load(tmp_path / "b.json")

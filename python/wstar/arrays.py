@@ -1,0 +1,94 @@
+"""Arrays of Python as the engine takes them: where they lie, without a copy if that can be."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+#: Data with fewer numbers than this are not worth a second thread.
+SMALL = 50_000
+
+
+def threads(n_jobs: int | None, size: int) -> int:
+    """How many threads a fit of `size` numbers runs on.
+
+    ``None`` means all that the process may use: as many as ``OMP_NUM_THREADS`` says (joblib sets it for its
+    workers), else one for each core. Numbers mean what they mean to joblib. The answer does not depend on it.
+    """
+    if size < SMALL:
+        return 1
+    if n_jobs is not None:
+        return max(1, joblib.effective_n_jobs(n_jobs))
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def size(X: Any) -> int:
+    """How many numbers are stored."""
+    return int(X.nnz if sp.issparse(X) else X.size)
+
+
+def matrix(X: Any) -> Any:
+    """A validated array or CSR matrix as the engine takes it.
+
+    Arrays in C or Fortran order and matrices with 32-bit indices are used where they lie. Other strides and
+    64-bit indices are copied.
+    """
+    if not sp.issparse(X):
+        if not (X.flags.c_contiguous or X.flags.f_contiguous) or not X.flags.aligned:
+            X = np.ascontiguousarray(X).copy() if not X.flags.aligned else np.ascontiguousarray(X)
+        return X
+    if X.format != "csr":
+        X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indices = X.indices
+    if indices.dtype == np.int32:
+        indices = indices.view(np.uint32)
+    else:
+        indices = indices.astype(np.uint32)
+    return X.indptr.astype(np.uintp), indices, X.data, int(X.shape[1])
+
+
+def _first_bad(X: Any) -> str | None:
+    """Where the first number that is not finite stands."""
+    try:
+        if sp.issparse(X):
+            entries = X.tocoo()
+            bad = np.flatnonzero(~np.isfinite(entries.data))
+            where = (entries.row[bad[0]], entries.col[bad[0]]) if len(bad) else None
+        else:
+            bad = np.argwhere(~np.isfinite(np.asarray(X, dtype=np.float64)))
+            where = tuple(bad[0]) if len(bad) else None
+    except (TypeError, ValueError):
+        return None
+    if where is None:
+        return None
+    column = f", column {where[1]}" if len(where) > 1 else ""
+    return f"the first at row {where[0]}{column}"
+
+
+def checked(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
+    """scikit-learn's ``validate_data`` for the engine; what is not a number is named by its place too."""
+    how = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **how}
+    try:
+        return validate_data(estimator, X, y, **how)
+    except ValueError as error:
+        text = str(error)
+        if "NaN" not in text and "infinity" not in text:
+            raise
+        place = _first_bad(y if text.startswith("Input y") else X)
+        if place is None:
+            raise
+        head, line, rest = text.partition("\n")
+        raise ValueError(f"{head} ({place}){line}{rest}") from None

@@ -1,0 +1,372 @@
+"""What all estimators share: data to the engine and back, certificates, summaries, files."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from . import _engine
+from .arrays import checked, matrix, size, threads
+from .certificate import Certificate, Summary, Verification
+from .exceptions import SeparationWarning
+
+
+def class_name(label: Any) -> str:
+    """A label as model files have it: whole numbers without a point, so that 1.0 and 1 are the same."""
+    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def seed(random_state: Any) -> int:
+    """A seed for the engine."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state) % (1 << 63)
+    return int(random_state.randint(0, 2**31 - 1))
+
+
+def scaled(
+    settings: dict[str, Any], weights: np.ndarray | None, rows: int, losses: np.ndarray | float = 1.0
+) -> dict[str, Any]:
+    """Settings whose gap is relative to an objective below 1, too: the library's is absolute there.
+
+    `losses` are those of the rows, about, before anything is learnt.
+    """
+    if "tol" not in settings:
+        return settings
+    counts = np.ones(rows) if weights is None else weights
+    c = settings.get("C") or (1.0 / (counts.sum() * settings["lambda"]) if settings.get("lambda") else 1.0)
+    objective = c * float(np.sum(counts * losses))
+    return {**settings, "tol": max(settings["tol"] * min(1.0, objective), 1e-15)}
+
+
+class Certified:
+    """Mixin: fits by the engine, and everything that comes with a certificate."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Arrays go to the engine, which takes those of numpy.
+        tags.array_api_support = False
+        return tags
+
+    def _threads(self, X: Any) -> int:
+        return threads(getattr(self, "n_jobs", None), size(X))
+
+    def _names(self, y: Any = None) -> dict[str, Any]:
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "features": None if names is None else [str(name) for name in names],
+            "target": getattr(self, "_target_name", "y"),
+        }
+
+    def _limit(self, name: str = "max_iter") -> int | None:
+        """A limit on iterations; the default of the class stands for as many as it takes."""
+        limit = getattr(self, name)
+        default = inspect.signature(type(self).__init__).parameters[name].default
+        return None if limit is None or limit == default else max(1, int(limit))
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if np.any(weights < 0):
+            raise ValueError("Negative values in data passed to `sample_weight`")
+        if not np.any(weights > 0):
+            raise ValueError("All sample weights are zero: there is no row to learn from")
+        return np.ascontiguousarray(weights)
+
+    def _engine_fit(
+        self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None
+    ) -> _engine.Fitted:
+        """Fits one model; `settings` are those of the library, by its names."""
+        given = {name: value for name, value in settings.items() if value is not None}
+        given.setdefault("no_intercept", False)
+        given.setdefault("seed", 0)
+        return _engine.fit(
+            matrix(X), goal, weights, self._names(), json.dumps(given), start, self._threads(X)
+        )
+
+    def _goal(self, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        names = [class_name(label) for label in self.classes_]
+        if len(set(names)) < len(names):
+            names = [f"{type(label).__name__} {label}" for label in self.classes_]
+        return np.ascontiguousarray(codes, dtype=np.uint32), names
+
+    def _class_weights(self) -> Any:
+        """Weights of classes for the engine, checked as scikit-learn does."""
+        weights = getattr(self, "class_weight", None)
+        if weights is None:
+            return None
+        if isinstance(weights, str):
+            return "balanced"
+        known = set(self.classes_.tolist())
+        if any(label not in known for label in weights) and not known & set(weights):
+            unknown = [label for label in weights if label not in known]
+            raise ValueError(f"The classes, {unknown}, are not in class_weight")
+        given = [[class_name(label), float(weight)] for label, weight in weights.items() if label in known]
+        return {"given": given}
+
+    def _coded(self, y: Any) -> np.ndarray:
+        """Labels as numbers of the classes; `ValueError` for a label that training did not have."""
+        y = np.asarray(y).ravel()
+        places = {label: code for code, label in enumerate(self.classes_.tolist())}
+        try:
+            return np.array([places[label] for label in y.tolist()], dtype=np.uint32)
+        except KeyError as error:
+            raise ValueError(f"y contains a label that the model was not trained on: {error}") from None
+
+    def _remember(self, y: Any) -> None:
+        """Keeps the target's name, where it has one."""
+        name = getattr(y, "name", None)
+        self._target_name = "y" if name is None else str(name)
+
+    def _keep(self, models: _engine.Fitted | list[_engine.Fitted]) -> None:
+        """Keeps the engine's model(s) and warns of what a user must know."""
+        self.model_ = models
+        for model in models if isinstance(models, list) else [models]:
+            fit = json.loads(model.part("fit"))
+            status = fit["status"]
+            if status == "Diverging":
+                # What follows the finding names options of the command line.
+                note = next(iter(fit.get("notes", [])), "the classes can be separated").split("; use --")[0]
+                advice = "coef_ is that direction, not an estimate; a finite C has an answer"
+                warnings.warn(f"{note} ({advice})", SeparationWarning, stacklevel=4)
+            elif status in ("IterationLimit", "TimeLimit"):
+                self._warn_limit(fit)
+
+    def _warn_limit(self, fit: dict[str, Any]) -> None:
+        gap = self.certificate_.relative_gap
+        reached = f" (relative gap {gap:.3g})" if gap is not None else ""
+        warnings.warn(
+            f"{type(self).__name__} ended after {fit['iterations']} iterations before its tolerance was"
+            f" certified{reached}. Increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+    def _iterations(self) -> int:
+        models = self.model_ if isinstance(self.model_, list) else [self.model_]
+        return max(1, *(int(json.loads(model.part("fit"))["iterations"]) for model in models))
+
+    def _model(self) -> _engine.Fitted:
+        check_is_fitted(self)
+        model = getattr(self, "model_", None)
+        if model is None:
+            raise ValueError(f"this {type(self).__name__} was changed after its fit and has no certificate")
+        if isinstance(model, list):
+            raise TypeError("a fit of several targets is several models: fit each target by itself")
+        return model
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What the fit claims, and the numbers that prove it."""
+        check_is_fitted(self)
+        models = getattr(self, "model_", None)
+        if models is None:
+            return Certificate("none", False)
+        models = models if isinstance(models, list) else [models]
+        documents = [json.loads(model.part("certificate")) for model in models]
+        return Certificate.of(documents, all(model.holds for model in models))
+
+    def _verified(self, X: Any, goals: list[Any], sample_weight: Any) -> Verification:
+        models = self.model_ if isinstance(self.model_, list) else [self.model_]
+        weights = self._weights(sample_weight, X)
+        objections: list[str] = []
+        documents = []
+        for model, goal in zip(models, goals):
+            found, document = model.verify(matrix(X), goal, weights, self._names(), self._threads(X))
+            objections += found
+            documents.append(json.loads(document))
+        return Verification(not objections, objections, Certificate.of(documents, not objections))
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `wstar.load` and the command line read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It appears whole or not at all.
+        """
+        self._model().save(str(path))
+
+    @property
+    def inference_(self) -> dict[str, Any] | None:
+        """Standard errors, tests and likelihood criteria of an unpenalised fit; None where they are not valid."""
+        return json.loads(self._model().part("inference"))
+
+    def summary(self, most: int = 20) -> Summary:
+        """The fit on one screen: its claim, its coefficients, and statistics where they are valid.
+
+        Parameters
+        ----------
+        most : int, default=20
+            The most coefficients to show.
+
+        Returns
+        -------
+        Summary
+            Shown as text by ``print`` and as a table in a notebook.
+        """
+        check_is_fitted(self)
+        certificate = self.certificate_
+        models = self.model_ if isinstance(self.model_, list) else [self.model_]
+        fit = json.loads(models[0].part("fit"))
+        lines = [("certified" if certificate.holds else "not proved", certificate.claim())]
+        lines.append(("status", str(fit["status"])))
+        lines += [("note", note) for note in fit.get("notes", [])]
+        if fit.get("solver"):
+            lines.append(("solver", f"{fit['solver']['name']} ({fit['solver']['why']})"))
+        title = f"{type(self).__name__}: {fit['rows']} rows × {self.n_features_in_} features"
+        inference = json.loads(models[0].part("inference")) if len(models) == 1 else None
+        names = models[0].feature_names
+        if inference:
+            lines += [
+                (label, f"{inference[name]:.6g}")
+                for label, name in [("ln L", "log_likelihood"), ("AIC", "aic"), ("BIC", "bic")]
+                if inference.get(name) is not None
+            ]
+            head = ["", "coef", "std err", inference["kind"], "p", "95 % interval"]
+            rows = []
+            for name, c in list(zip([*names, "(intercept)"], inference["coefficients"]))[:most]:
+                test = [f"{c[key]:.4g}" if c[key] is not None else "–" for key in ("statistic", "p_value")]
+                interval = f"[{c['lower']:.4g}, {c['upper']:.4g}]"
+                rows.append([name, f"{c['estimate']:.6g}", f"{c['standard_error']:.4g}", *test, interval])
+            return Summary(title, lines, head, rows)
+        planes = [model.hyperplanes() for model in models]
+        if any(plane is None for plane in planes):
+            return Summary(title, lines, [], [])
+        weights = np.vstack([plane[0] for plane in planes])
+        intercepts = np.concatenate([plane[1] for plane in planes])
+        heaviest = np.sort(np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:most])
+        classes = getattr(self, "classes_", None)
+        if classes is not None and len(weights) == len(classes):
+            head = ["", *(str(label) for label in classes)]
+        else:
+            head = ["", *(["coef"] if len(weights) == 1 else [str(k) for k in range(len(weights))])]
+        rows = [[names[j], *(f"{w:.6g}" for w in weights[:, j])] for j in heaviest]
+        rows.append(["(intercept)", *(f"{b:.6g}" for b in intercepts)])
+        return Summary(title, lines, head, rows)
+
+
+class CertifiedClassifier(Certified):
+    """Mixin: classifiers."""
+
+    def _labels(self, y: Any) -> np.ndarray:
+        """Sets the classes and gives each row's number; `ValueError` if there is only one."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains"
+                f" only one class: {self.classes_[0]!r}"
+            )
+        return codes
+
+    def _fit_hyperplanes(
+        self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None
+    ) -> None:
+        """Fits, and sets what all linear classifiers have."""
+        weights = self._weights(sample_weight, X)
+        settings = scaled(settings, weights, X.shape[0])
+        model = self._engine_fit(X, self._goal(codes), weights, settings, start)
+        self.coef_, self.intercept_ = model.hyperplanes()
+        self._keep(model)
+
+    def _previous(self, X: Any) -> Any:
+        """The last fit's model, if a fit can start from it: the same classes and features."""
+        model = getattr(self, "model_", None)
+        planes = None if model is None else model.hyperplanes()
+        if planes is None:
+            return None
+        names = self._goal(np.zeros(0))[1]
+        wanted = 1 if len(names) == 2 else len(names)
+        fits = planes[0].shape == (wanted, X.shape[1]) and json.loads(model.part("classes")) == names
+        return model if fits else None
+
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:
+        """Recompute the certificate from data; the solver's own numbers are not trusted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training data.
+        y : array-like of shape (n_samples,)
+            Its labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the fit.
+
+        Returns
+        -------
+        Verification
+            True if the claim holds on these data, else with the objections.
+        """
+        names = json.loads(self._model().part("classes"))
+        X, y = checked(self, X, y, reset=False)
+        return self._verified(X, [(self._coded(y), names)], sample_weight)
+
+
+class CertifiedRegressor(Certified):
+    """Mixin: regressors."""
+
+    def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:
+        """Recompute the certificate from data; the solver's own numbers are not trusted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Its targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the fit.
+
+        Returns
+        -------
+        Verification
+            True if the claim holds on these data, else with the objections.
+        """
+        check_is_fitted(self)
+        X, y = checked(self, X, y, y_numeric=True, multi_output=True, reset=False)
+        return self._verified(X, self._targets(y), sample_weight)
+
+    @staticmethod
+    def _targets(y: np.ndarray) -> list[np.ndarray]:
+        y = np.asarray(y, dtype=np.float64)
+        columns = y.reshape(len(y), -1)
+        return [np.ascontiguousarray(columns[:, k]) for k in range(columns.shape[1])]
+
+    @staticmethod
+    def _scaled_to(settings: dict[str, Any], target: np.ndarray, weights: Any) -> dict[str, Any]:
+        squares = 0.5 * (target - np.average(target, weights=weights)) ** 2
+        return scaled(settings, weights, len(target), squares)
+
+    def _fit_targets(
+        self, X: Any, y: np.ndarray, weights: Any, settings: Any, starts: list[Any] | None = None
+    ) -> None:
+        """Fits every target with its settings, and sets what all linear regressors have."""
+        targets = self._targets(y)
+        many = settings if isinstance(settings, list) else [settings] * len(targets)
+        starts = starts or [None] * len(targets)
+        models = [
+            self._engine_fit(X, target, weights, self._scaled_to(one, target, weights), start)
+            for target, one, start in zip(targets, many, starts)
+        ]
+        planes = [model.hyperplanes() for model in models]
+        coef = np.vstack([plane[0] for plane in planes]).astype(X.dtype, copy=False)
+        intercept = np.concatenate([plane[1] for plane in planes]).astype(X.dtype, copy=False)
+        single = y.ndim == 1
+        self.coef_ = coef[0] if single else coef
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+        else:
+            self.intercept_ = intercept[0] if single else intercept
+        self._keep(models[0] if single else models)

@@ -1,0 +1,214 @@
+"""Logistic regression."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.linear_model._logistic import _check_solver
+from sklearn.utils._param_validation import StrOptions
+
+from .arrays import checked
+from .base import CertifiedClassifier, seed
+
+
+class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
+    """Logistic regression, binary and multinomial, with a certificate.
+
+    Minimises ``R(w) + C * sum_i s_i * loss_i`` with ``R`` one of ``||w||²/2``, ``||w||_1`` and the elastic net
+    ``l1_ratio * ||w||_1 + (1 - l1_ratio)/2 * ||w||²``, like scikit-learn's class of this name. The intercept is
+    not penalised, whatever the solver.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet", None}
+        Deprecated, as in scikit-learn: use `l1_ratio` and `C`.
+    C : float, default=1.0
+        How much the loss counts against the penalty. ``np.inf`` leaves the penalty out: maximum likelihood, with
+        standard errors in `summary`. Whether that estimate exists is decided first, and a `SeparationWarning`
+        says so if it does not.
+    l1_ratio : float, default=0.0
+        The share of the l1 penalty: 0 is l2, 1 is l1.
+    dual : bool, default=False
+        Has no meaning here; True is refused where scikit-learn refuses it.
+    tol : float, default=1e-6
+        The relative duality gap to reach: ``(P - D)/max(|P|, 1)``. With an l2 penalty or none, and at most 1000
+        features, 1e-10 is reached in any case: it takes Newton's method a step more.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=1
+        Has no meaning here: the intercept is not penalised.
+    class_weight : dict or "balanced", default=None
+        How much each class counts.
+    random_state : int, RandomState instance or None, default=None
+        Has no meaning here: the solvers are deterministic.
+    solver : str, default="auto"
+        The engine chooses by the shape of the data. Names of scikit-learn's solvers are accepted with the penalties
+        that they go with there, and decide nothing.
+    max_iter : int, default=100
+        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+    verbose : int, default=0
+        Has no meaning here.
+    warm_start : bool, default=False
+        Starts from the last fit.
+    n_jobs : int, default=None
+        Threads of a fit, None for all. The answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        What is claimed about the fit.
+    inference_ : dict or None
+        Standard errors and tests of an unpenalised binary fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from wstar import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> model.certificate_.holds, bool(model.verify(X, y))
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        penalty="deprecated",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        dual=False,
+        tol=1e-6,
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        random_state=None,
+        solver="auto",
+        max_iter=100,
+        verbose=0,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        super().__init__(
+            penalty,
+            C=C,
+            l1_ratio=l1_ratio,
+            dual=dual,
+            tol=tol,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            random_state=random_state,
+            solver=solver,
+            max_iter=max_iter,
+            verbose=verbose,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+        )
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.LogisticRegression._parameter_constraints,
+        "solver": [StrOptions({"auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"})],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        penalty, l1_ratio = self._penalty()
+        if self.solver != "auto":
+            _check_solver(self.solver, penalty if self.penalty == "deprecated" else self.penalty, self.dual)
+        self._remember(y)
+        X, y = checked(self, X, y)
+        codes = self._labels(y)
+        if self.solver == "liblinear" and len(self.classes_) > 2:
+            raise ValueError(
+                "The 'liblinear' solver does not support multiclass classification (n_classes >= 3)."
+                " Either use another solver or wrap the estimator in a OneVsRestClassifier to keep applying"
+                " a one-versus-rest scheme."
+            )
+        tol = self.tol
+        if penalty in ("l2", None) and X.shape[1] <= 1000:
+            tol = min(tol, 1e-10)
+        settings = {
+            "method": "logistic",
+            "penalty": {"l2": "l2", "l1": "l1", "elasticnet": "elastic-net", None: "none"}[penalty],
+            "C": None if penalty is None else float(self.C),
+            "l1_ratio": float(l1_ratio) if penalty == "elasticnet" else None,
+            "tol": max(float(tol), 1e-15),
+            "max_iter": self._limit(),
+            "no_intercept": not self.fit_intercept,
+            "class_weight": self._class_weights(),
+            "seed": seed(self.random_state),
+        }
+        start = self._previous(X) if self.warm_start else None
+        self._fit_hyperplanes(X, codes, sample_weight, settings, start)
+        if len(self.classes_) > 2:
+            # What is not penalised may be moved for all classes at once; scikit-learn has it sum to 0.
+            self.intercept_ = self.intercept_ - self.intercept_.mean()
+            if penalty is None:
+                self.coef_ = self.coef_ - self.coef_.mean(axis=0)
+        self.coef_ = self.coef_.astype(X.dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
+        self.n_iter_ = np.array([self._iterations()], dtype=np.int32)
+        return self
+
+    def _penalty(self) -> tuple[str | None, float]:
+        """The penalty asked for, with scikit-learn's warnings about its deprecated forms."""
+        if self.penalty == "deprecated":
+            if self.l1_ratio is None:
+                warnings.warn(
+                    "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10."
+                    " Use 0<=l1_ratio<=1 instead.",
+                    FutureWarning,
+                    stacklevel=3,
+                )
+            ratio = self.l1_ratio or 0.0
+            penalty = {0.0: "l2", 1.0: "l1"}.get(float(ratio), "elasticnet")
+            return (None if np.isinf(self.C) else penalty), ratio
+        warnings.warn(
+            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning,"
+            " leave 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use l1_ratio=0"
+            " instead of penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a float between"
+            " 0 and 1 instead of penalty='elasticnet', and C=np.inf instead of penalty=None.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        if self.penalty != "elasticnet" and self.l1_ratio is not None and 0 < self.l1_ratio < 1:
+            warnings.warn(
+                f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={self.penalty})",
+                stacklevel=3,
+            )
+        if (self.penalty == "l2" and self.l1_ratio != 0) or (self.penalty == "l1" and self.l1_ratio != 1):
+            warnings.warn(
+                f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}."
+                " penalty is deprecated. Please use l1_ratio only.",
+                stacklevel=3,
+            )
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+        if self.penalty is None and self.C != 1.0:
+            warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", stacklevel=3)
+        ratio = float(self.l1_ratio or 0.0)
+        if self.penalty is None or np.isinf(self.C):
+            return None, ratio
+        ends = {0.0: "l2", 1.0: "l1"} if self.penalty == "elasticnet" else {}
+        return ends.get(ratio, self.penalty), ratio

@@ -1,0 +1,110 @@
+"""Quantile regression."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+from sklearn import linear_model
+
+from .arrays import checked
+from .base import CertifiedRegressor
+
+
+class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
+    """Linear regression on a quantile, with a certificate.
+
+    Minimises ``sum_i pinball(y_i - z_i)/n + alpha ||w||_1``, where n is the number of rows or the sum of their
+    weights.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        Which quantile, strictly between 0 and 1.
+    alpha : float, default=1.0
+        How much the l1 penalty counts.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is not penalised.
+    solver, solver_options
+        Have no meaning here: the engine chooses its solver.
+    tol : float, default=1e-10
+        The relative duality gap to reach, of the objective over alpha.
+    n_jobs : int, default=None
+        Threads of a fit, None for all. The answer does not depend on it.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        What is claimed about the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from wstar import QuantileRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> QuantileRegressor(quantile=0.9, alpha=0).fit(X, y).certificate_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile=0.5,
+        alpha=1.0,
+        fit_intercept=True,
+        solver="highs",
+        solver_options=None,
+        tol=1e-10,
+        n_jobs=None,
+    ):
+        super().__init__(
+            quantile=quantile,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            solver_options=solver_options,
+        )
+        self.tol = tol
+        self.n_jobs = n_jobs
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.QuantileRegressor._parameter_constraints,
+        "tol": linear_model.Ridge._parameter_constraints["tol"],
+        "n_jobs": [None, Integral],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileRegressor:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self.solver == "interior-point":
+            raise ValueError("Solver interior-point is not anymore available in SciPy >= 1.11.0.")
+        self._remember(y)
+        X, y = checked(self, X, y, y_numeric=True, multi_output=False)
+        settings = {
+            "method": "lad",
+            "quantile": float(self.quantile),
+            "penalty": "l1" if self.alpha > 0 else "none",
+            "lambda": float(self.alpha) if self.alpha > 0 else None,
+            "tol": max(float(self.tol), 1e-15),
+            "no_intercept": not self.fit_intercept,
+        }
+        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        self.n_iter_ = self._iterations()
+        return self

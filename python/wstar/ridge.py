@@ -1,0 +1,262 @@
+"""Ridge regression, and the classifier made of it."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from .arrays import checked
+from .base import CertifiedClassifier, CertifiedRegressor
+
+_PARAMETERS = """alpha : float or array of shape (n_targets,), default=1.0
+        How much ``||w||²`` counts against the sum of squared deviations.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is not penalised.
+    copy_X, solver, random_state
+        Have no meaning here: X is never written to, and the engine chooses its solver.
+    max_iter : int, default=None
+        At most so many iterations.
+    tol : float, default=1e-6
+        The relative duality gap to reach.
+    positive : bool, default=False
+        Bounds on coefficients are not available: True is refused.
+    n_jobs : int, default=None
+        Threads of a fit, None for all. The answer does not depend on it."""
+
+
+def _settings(estimator: Any, alpha: float, method: str) -> dict[str, Any]:
+    # ||y - z||² + α||w||² is 2α times ||w||²/2 + (1/α) Σ (y - z)²/2.
+    return {
+        "method": method,
+        "penalty": "l2" if alpha > 0 else "none",
+        "C": 1.0 / alpha if alpha > 0 else None,
+        "tol": max(float(estimator.tol), 1e-15),
+        "max_iter": estimator._limit(),
+        "no_intercept": not estimator.fit_intercept,
+    }
+
+
+def _alphas(alpha: Any, targets: int) -> list[float]:
+    alphas = np.asarray(alpha, dtype=np.float64).ravel()
+    if len(alphas) not in (1, targets):
+        raise ValueError(
+            f"Number of targets and number of penalties do not correspond: {len(alphas)} != {targets}"
+        )
+    return np.broadcast_to(alphas, targets).tolist()
+
+
+class Ridge(CertifiedRegressor, linear_model.Ridge):
+    __doc__ = f"""Ridge regression with a certificate: minimises ``||y - Xw||² + alpha ||w||²``.
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        What is claimed about the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from wstar import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> Ridge(alpha=0.1).fit(X, y).certificate_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            copy_X=copy_X,
+            max_iter=max_iter,
+            tol=tol,
+            solver=solver,
+            positive=positive,
+            random_state=random_state,
+        )
+        self.n_jobs = n_jobs
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.Ridge._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self.positive:
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
+        self._remember(y)
+        X, y = checked(self, X, y, y_numeric=True, multi_output=True)
+        targets = 1 if y.ndim == 1 else y.shape[1]
+        settings = [_settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)]
+        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        if y.ndim == 2 and y.shape[1] == 1:
+            self.coef_ = self.coef_.ravel()
+        self.n_iter_ = self._iterations()
+        self.solver_ = self.solver
+        return self
+
+
+class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
+    __doc__ = f"""Ridge regression on -1 and +1, and the sign; with a certificate.
+
+    Parameters
+    ----------
+    {_PARAMETERS}
+    class_weight : dict or "balanced", default=None
+        How much each class counts.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        What is claimed about the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from wstar import RidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RidgeClassifier().fit(X, y).certificate_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        class_weight=None,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        super().__init__(
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            copy_X=copy_X,
+            max_iter=max_iter,
+            tol=tol,
+            class_weight=class_weight,
+            solver=solver,
+            positive=positive,
+            random_state=random_state,
+        )
+        self.n_jobs = n_jobs
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **linear_model.RidgeClassifier._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeClassifier:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Their labels.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self.positive:
+            raise ValueError("positive=True is not available: the engine does not support positive fitting")
+        self._remember(y)
+        X, y = checked(self, X, y, multi_output=True, y_numeric=False)
+        self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
+        Y = self._label_binarizer.fit_transform(y)
+        if type_of_target(y).startswith("multilabel"):
+            return self._fit_labels(X, y, Y, sample_weight)
+        self.coef_ = None
+        codes = self._labels(column_or_1d(y, warn=True))
+        alphas = _alphas(self.alpha, 1 if len(self.classes_) == 2 else len(self.classes_))
+        if len(set(alphas)) > 1:
+            raise ValueError("one alpha for each class is not available")
+        settings = _settings(self, alphas[0], "mse-classifier")
+        settings["class_weight"] = self._class_weights()
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
+        self.coef_ = self.coef_.astype(X.dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(X.dtype, copy=False) if self.fit_intercept else 0.0
+        self.n_iter_ = self._iterations()
+        self.solver_ = self.solver
+        return self
+
+    def _fit_labels(self, X: Any, y: Any, Y: np.ndarray, sample_weight: Any) -> RidgeClassifier:
+        """Several labels for each row: a regression each."""
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            sample_weight = by_class if sample_weight is None else sample_weight * by_class
+        alphas = _alphas(self.alpha, Y.shape[1])
+        settings = [_settings(self, alpha, "least-squares") for alpha in alphas]
+        CertifiedRegressor._fit_targets(
+            self, X, Y.astype(np.float64), self._weights(sample_weight, X), settings
+        )
+        self.n_iter_ = self._iterations()
+        self.solver_ = self.solver
+        return self
+
+    _targets = staticmethod(CertifiedRegressor._targets)
+    _scaled_to = staticmethod(CertifiedRegressor._scaled_to)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels."""
+        return self._label_binarizer.classes_
+
+    @classes_.setter
+    def classes_(self, classes: np.ndarray) -> None:
+        # The binarizer has them already.
+        pass

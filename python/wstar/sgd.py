@@ -1,0 +1,196 @@
+"""The objectives of scikit-learn's stochastic gradient descent, minimised to the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import linear_model
+
+from .arrays import checked
+from .base import CertifiedClassifier, seed
+
+#: scikit-learn's losses as the library's method and loss.
+_LOSSES = {
+    "hinge": ("svm", "hinge"),
+    "squared_hinge": ("svm", "squared-hinge"),
+    "log_loss": ("logistic", "logistic"),
+    "squared_error": ("mse-classifier", "squared"),
+}
+
+
+class SGDClassifier(CertifiedClassifier, linear_model.SGDClassifier):
+    """What stochastic gradient descent is after, found and certified.
+
+    `fit` minimises ``sum_i s_i loss_i / n + alpha * R(w)``, the objective of scikit-learn's class of this name, by the
+    solver that suits the data, and not by stochastic steps; n is the number of rows or the sum of their weights.
+    `partial_fit` is scikit-learn's own stochastic step, and leaves no certificate.
+
+    Parameters
+    ----------
+    loss : {"hinge", "squared_hinge", "log_loss", "squared_error"}, default="hinge"
+        The loss. scikit-learn's others are refused by `fit`.
+    penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        The penalty.
+    alpha : float, default=1e-4
+        How much the penalty counts.
+    l1_ratio : float, default=0.15
+        The share of l1 in the elastic net.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is not penalised.
+    max_iter : int, default=1000
+        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+    tol : float or None, default=1e-8
+        The relative duality gap to reach, of the objective over alpha; None is the default.
+    shuffle, verbose, epsilon, learning_rate, eta0, power_t, early_stopping, validation_fraction, \
+n_iter_no_change, average
+        Have no meaning for `fit`; `partial_fit` obeys them as in scikit-learn.
+    n_jobs : int, default=None
+        Threads of a fit, None for all. The answer does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        The seed of solvers that shuffle.
+    class_weight : dict or "balanced", default=None
+        How much each class counts.
+    warm_start : bool, default=False
+        Starts from the last fit.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_iter_, t_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        What is claimed about the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from wstar import SGDClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> SGDClassifier(loss="log_loss", alpha=0.01).fit(X, y).certificate_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        loss="hinge",
+        *,
+        penalty="l2",
+        alpha=0.0001,
+        l1_ratio=0.15,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-8,
+        shuffle=True,
+        verbose=0,
+        epsilon=0.1,
+        n_jobs=None,
+        random_state=None,
+        learning_rate="optimal",
+        eta0=0.01,
+        power_t=0.5,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        class_weight=None,
+        warm_start=False,
+        average=False,
+    ):
+        super().__init__(
+            loss=loss,
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            shuffle=shuffle,
+            verbose=verbose,
+            epsilon=epsilon,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            learning_rate=learning_rate,
+            eta0=eta0,
+            power_t=power_t,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            class_weight=class_weight,
+            warm_start=warm_start,
+            average=average,
+        )
+
+    def fit(
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> SGDClassifier:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        coef_init, intercept_init
+            Checked for their shape; the optimum does not depend on the start.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        self._more_validate_params()
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss={self.loss!r} has no certificate here: use one of {', '.join(_LOSSES)}")
+        self._remember(y)
+        X, y = checked(self, X, y)
+        codes = self._labels(y)
+        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        check_start(coef_init, intercept_init, problems, X.shape[1])
+        method, loss = _LOSSES[self.loss]
+        penalty = {"l2": "l2", "l1": "l1", "elasticnet": "elastic-net", None: "none"}[self.penalty]
+        if self.alpha == 0:
+            penalty = "none"
+        settings = {
+            "method": method,
+            "loss": loss,
+            "penalty": penalty,
+            "lambda": None if penalty == "none" else float(self.alpha),
+            "l1_ratio": float(self.l1_ratio) if penalty == "elastic-net" else None,
+            "tol": 1e-8 if self.tol is None or self.tol < 0 else max(float(self.tol), 1e-15),
+            "max_iter": self._limit(),
+            "no_intercept": not self.fit_intercept,
+            "class_weight": self._class_weights(),
+            "multiclass": None if problems == 1 else "ovr",
+            "seed": seed(self.random_state),
+        }
+        self._fit_hyperplanes(
+            X, codes, sample_weight, settings, self._previous(X) if self.warm_start else None
+        )
+        self.coef_ = self.coef_.astype(X.dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
+        self.n_iter_ = self._iterations()
+        self.t_ = 1.0 + self.n_iter_ * X.shape[0]
+        if self.average:
+            # Where partial_fit goes on from.
+            self._standard_coef, self._average_coef = self.coef_.copy(), self.coef_.copy()
+            self._standard_intercept = self.intercept_.copy()
+            self._average_intercept = self.intercept_.copy()
+        return self
+
+    def _partial_fit(self, *args: Any, **how: Any) -> Any:
+        # Stochastic steps prove nothing.
+        self.__dict__.pop("model_", None)
+        return super()._partial_fit(*args, **how)
+
+
+def check_start(coef: Any, intercept: Any, problems: int, features: int) -> None:
+    """Refuses a start of another shape, in scikit-learn's words."""
+    if coef is not None and np.asarray(coef).size != problems * features:
+        raise ValueError("Provided coef_init does not match dataset.")
+    if coef is not None and problems > 1 and np.asarray(coef).shape != (problems, features):
+        raise ValueError("Provided ``coef_`` does not match dataset. ")
+    if intercept is not None and np.asarray(intercept).size != problems:
+        raise ValueError("Provided intercept_init does not match dataset.")

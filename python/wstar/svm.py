@@ -1,0 +1,173 @@
+"""Support vector machines."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import svm
+
+from .arrays import checked, matrix
+from .base import CertifiedClassifier, seed
+
+
+class LinearSVC(CertifiedClassifier, svm.LinearSVC):
+    """The linear support vector machine, with its support vectors and a certificate.
+
+    Minimises ``R(w) + C * sum_i s_i * loss_i`` with the hinge or its square and ``R`` one of ``||w||²/2`` and
+    ``||w||_1``. The intercept is not penalised, unlike in scikit-learn and LIBLINEAR.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2"}, default="l2"
+        The penalty.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The loss.
+    dual : "auto" or bool, default="auto"
+        Has no meaning here; what scikit-learn refuses is refused.
+    tol : float, default=1e-6
+        The relative duality gap to reach.
+    C : float, default=1.0
+        How much the loss counts against the penalty.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One problem for each class against the rest. "crammer_singer" is not available.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=1
+        Has no meaning here: the intercept is not penalised.
+    class_weight : dict or "balanced", default=None
+        How much each class counts.
+    verbose : int, default=0
+        Has no meaning here.
+    random_state : int, RandomState instance or None, default=None
+        The seed of dual coordinate descent, where that is chosen.
+    max_iter : int, default=1000
+        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+    n_jobs : int, default=None
+        Threads of a fit, None for all. The answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    support_ : ndarray of shape (n_support,)
+        The rows that support any of the hyperplanes.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Their multipliers times their labels: ``coef_ = dual_coef_ @ X[support_]`` for an l2 penalty.
+    certificate_ : Certificate
+        What is claimed about the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from wstar import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge").fit(X[:100], y[:100])
+    >>> model.certificate_.holds, len(model.support_)
+    (True, 3)
+    """
+
+    def __init__(
+        self,
+        penalty="l2",
+        loss="squared_hinge",
+        *,
+        dual="auto",
+        tol=1e-6,
+        C=1.0,
+        multi_class="ovr",
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        verbose=0,
+        random_state=None,
+        max_iter=1000,
+        n_jobs=None,
+    ):
+        super().__init__(
+            penalty=penalty,
+            loss=loss,
+            dual=dual,
+            tol=tol,
+            C=C,
+            multi_class=multi_class,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            verbose=verbose,
+            random_state=random_state,
+            max_iter=max_iter,
+        )
+        self.n_jobs = n_jobs
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **svm.LinearSVC._parameter_constraints,
+        "n_jobs": [None, Integral],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self.multi_class == "crammer_singer":
+            raise ValueError("multi_class='crammer_singer' is not available: use 'ovr'")
+        _refuse_as_liblinear(self.penalty, self.loss, self.dual)
+        self._remember(y)
+        X, y = checked(self, X, y)
+        codes = self._labels(y)
+        settings = {
+            "method": "svm",
+            "loss": self.loss.replace("_", "-"),
+            "penalty": self.penalty,
+            "C": float(self.C),
+            "tol": max(float(self.tol), 1e-15),
+            "max_iter": self._limit(),
+            "no_intercept": not self.fit_intercept,
+            "class_weight": self._class_weights(),
+            "multiclass": None if len(self.classes_) == 2 else "ovr",
+            "seed": seed(self.random_state),
+        }
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
+        self.n_iter_ = self._iterations()
+        points = self.model_.support(
+            matrix(X), self._goal(codes), self._weights(sample_weight, X), self._names(), self._threads(X)
+        )
+        self.support_ = np.unique([row for problem in points for row, _ in problem]).astype(np.int64)
+        self.dual_coef_ = np.zeros((len(points), len(self.support_)))
+        for problem, own in enumerate(points):
+            if own:
+                rows, multipliers = zip(*own)
+                self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
+        return self
+
+
+def _refuse_as_liblinear(penalty: str, loss: str, dual: Any) -> None:
+    """Refuses the combinations that scikit-learn's class refuses, in its words."""
+    refused = {
+        ("l1", "hinge", True),
+        ("l1", "hinge", False),
+        ("l1", "squared_hinge", True),
+        ("l2", "hinge", False),
+    }
+    if dual == "auto" and (penalty, loss) == ("l1", "hinge"):
+        dual = True
+    if dual != "auto" and (penalty, loss, bool(dual)) in refused:
+        raise ValueError(
+            f"Unsupported set of arguments: The combination of penalty='{penalty}' and loss='{loss}' are not"
+            f" supported when dual={dual}, Parameters: penalty='{penalty}', loss='{loss}', dual={dual}"
+        )
