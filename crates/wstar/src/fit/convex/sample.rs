@@ -18,7 +18,7 @@ use crate::solve::{Control, Newton, Solver};
 use crate::watch::Unwatched;
 
 /// One row in so many, one sample after another.
-const SAMPLES: [usize; 2] = [100, 10];
+const SAMPLES: [usize; 2] = [100, 20];
 /// Rows that a sample has at least, and for each parameter.
 const LEAST_ROWS: usize = 1000;
 const LEAST_ROWS_EACH: usize = 20;
