@@ -11,8 +11,8 @@ use kinked_sets::{Case, INTERCEPTS, PENALTIES, Seen, published};
 use proptest::prelude::*;
 use wstar::data::Design;
 use wstar::loss::LossName;
-use wstar::solve::InteriorPoint;
-use wstar::watch::Status;
+use wstar::solve::{Control, InteriorPoint, Solver};
+use wstar::watch::{Budget, Status};
 
 const LOSSES: [LossName; 2] = [LossName::Hinge, LossName::Absolute];
 
@@ -87,6 +87,22 @@ fn many_rows() {
             *weight = 10f64.powi(i as i32 % 5 - 2);
         }
         proved(&case, 1e-8);
+    }
+}
+
+/// A fit that ends while it looks at a sample, at the band or nowhere in particular has multipliers of all rows, or none.
+#[test]
+fn many_rows_and_little_time() {
+    let case = Case::random(33, 20_000, 4, LossName::Hinge);
+    for most in [1, 3, 8, 20, 30] {
+        let mut seen = Seen::default();
+        let mut control = Control::new(1e-8, Budget::default(), &mut seen);
+        control.max_iterations = most;
+        let solution = InteriorPoint::default()
+            .solve(&mut case.problem(), &vec![0.0; case.layout().len()], &mut control)
+            .unwrap();
+        assert!(control.iterations() <= most);
+        assert!(solution.dual.is_none_or(|dual| dual.len() == 20_000), "{most}");
     }
 }
 

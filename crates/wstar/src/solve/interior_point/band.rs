@@ -60,7 +60,12 @@ pub(super) fn solve(
     };
     let (near, ended) = run(&reduced, start, SAMPLE_TOL, control);
     if let Some(status) = ended {
-        return Ok(Some(Solution { status, ..near }));
+        // Its multipliers are those of the sample.
+        return Ok(Some(Solution {
+            status,
+            dual: None,
+            ..near
+        }));
     }
     let mut at = near.parameters;
     let mut band = frame.nearest(&at, size, &frame.gather(&sample, None)?);
