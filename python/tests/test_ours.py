@@ -106,7 +106,9 @@ def test_perceptrons():
     X, y = make_blobs(200, centers=2, random_state=0, cluster_std=0.5)
     for kind in (wstar.Perceptron, wstar.VotedPerceptron, wstar.AveragedPerceptron, wstar.PocketPerceptron):
         model = kind().fit(X, y)
-        assert model.score(X, y) >= 0.99
+        # The mean or the votes of all hyperplanes may err where the last and the best do not.
+        ends_right = kind in (wstar.Perceptron, wstar.PocketPerceptron)
+        assert model.score(X, y) >= (1.0 if ends_right else 0.99)
         assert model.certificate_.kind == "mistake-bound"
     kozinec = wstar.Kozinec(epsilon=0.01).fit(X, y)
     largest = wstar.HardMarginClassifier().fit(X, y).margin_[0]

@@ -95,4 +95,4 @@ def test_ctrl_c(name):
     finally:
         child.kill()
     assert child.returncode == 0, errors
-    assert float(out) - sent < 1.5
+    assert float(out) - sent < 1.0, float(out) - sent
