@@ -127,6 +127,9 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
     if !trained.margins.is_empty() {
         lines.extend(support::lines(&trained.margins));
     }
+    if let Certificate::HardMargin { parts } = &model.certificate {
+        lines.extend(support::hard(parts));
+    }
     if let Some(report) = &model.least_squares {
         let rank = if report.rank < report.parameters {
             format!(
@@ -259,11 +262,13 @@ fn how(model: &Model, by_default: bool) -> String {
 /// How an objective was minimised.
 fn minimised(model: &Model, by_default: bool) -> String {
     let settings = &model.settings;
-    let penalty = settings.penalty.unwrap_or(if model.method.is_regression() {
-        PenaltyName::None
-    } else {
-        PenaltyName::L2
-    });
+    let penalty = settings
+        .penalty
+        .unwrap_or(if model.method.is_regression() || settings.firth {
+            PenaltyName::None
+        } else {
+            PenaltyName::L2
+        });
     let mut text = model.method.name().to_string();
     if let Some(loss) = settings.loss {
         text += &format!(", {} loss", loss.name());

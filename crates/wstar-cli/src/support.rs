@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use wstar::Model;
+use wstar::certify::LargestMargin;
 use wstar::data::Dataset;
 use wstar::model::{Case, SoftMargin, soft_margins};
 use wstar::settings::Method;
@@ -60,4 +61,22 @@ pub(crate) fn lines(margins: &[SoftMargin]) -> Vec<(&'static str, String)> {
         }
     }
     vec![("support", support), ("conditions", conditions)]
+}
+
+/// The support vectors of a hard margin, and how well the conditions of an optimum hold.
+pub(crate) fn hard(parts: &[LargestMargin]) -> Vec<(&'static str, String)> {
+    let most = |part: fn(&LargestMargin) -> f64| parts.iter().map(part).fold(0.0, f64::max);
+    let support = parts.iter().map(|part| part.support.len() as u64).sum();
+    let conditions = format!(
+        "α(y(w·x + b) − 1) = 0 at every point to {}, Σαy = 0 to {} (of Σα)",
+        number(most(|part| part.slackness)),
+        number(most(|part| part.imbalance))
+    );
+    vec![
+        (
+            "support",
+            format!("{}, all on the margin", plural(support, "support vector")),
+        ),
+        ("conditions", conditions),
+    ]
 }

@@ -278,3 +278,50 @@ fn support_vectors_by_their_cases() {
     let ran = place.run(&["train", "d.csv", "--support", "t.csv"]).expect(2);
     assert!(ran.err.contains("--method svm"), "{}", ran.err);
 }
+
+#[test]
+fn a_softer_and_softer_margin_meets_the_hard_one() {
+    let place = Place::new();
+    let train = |options: &[&str]| {
+        let given = [
+            "train",
+            "@iris",
+            "--positive",
+            "setosa",
+            "--json",
+            "--tol",
+            "1e-8",
+        ];
+        place.run(&[&given, options].concat()).expect(0).json()
+    };
+    let hard = train(&["--method", "hard-margin"]);
+    let three = |object: &serde_json::Value| object["support_vectors"]["count"] == 3;
+    assert!(three(&hard), "{hard}");
+    for c in ["1", "1e3", "1e6", "1e9"] {
+        let soft = train(&["--method", "svm", "--C", c]);
+        assert!(three(&soft), "C = {c}: {}", soft["support_vectors"]);
+        let weights = |object: &serde_json::Value| -> Vec<f64> {
+            let weights = object["weights"][0].as_array().unwrap();
+            weights.iter().map(|w| w.as_f64().unwrap()).collect()
+        };
+        for (soft, hard) in weights(&soft).iter().zip(weights(&hard)) {
+            // The objective is within 1e-8, and it grows with the square of what the weights miss.
+            assert!((soft - hard).abs() <= 2e-4, "C = {c}: {soft} for {hard}");
+        }
+    }
+    let text = place
+        .run(&[
+            "train",
+            "@iris",
+            "--positive",
+            "setosa",
+            "--method",
+            "hard-margin",
+        ])
+        .expect(0);
+    assert!(
+        text.out.contains("3 support vectors, all on the margin") && text.out.contains("Σαy = 0 to"),
+        "{}",
+        text.out
+    );
+}

@@ -4,6 +4,7 @@
 //! αᵢ = Cᵢ only inside (mᵢ ≤ 1, slack 1 − mᵢ). What a point misses of that, αᵢ(mᵢ − 1)₊ + (Cᵢ − αᵢ)(1 − mᵢ)₊, is 0 at the
 //! optimum; summed over all points it is the duality gap, as far as w = Σαᵢyᵢxᵢ and Σαᵢyᵢ = 0 hold.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -116,14 +117,14 @@ pub fn soft_margins(
 }
 
 /// The case of a multiplier, α over its most, which a solver leaves a little short of its ends: there the side of
-/// the margin tells.
-fn case(share: f64, margin: f64, bounded: bool) -> Case {
+/// the margin tells. What is small is measured by the largest share, for where C is large all of them are small.
+fn case(share: f64, largest: f64, margin: f64, bounded: bool) -> Case {
     /// This near to an end is there.
     const END: f64 = 1e-6;
     /// This far from the margin is not on it.
     const OFF: f64 = 1e-3;
     match share {
-        share if share <= END => Case::Outside,
+        share if share <= END * largest => Case::Outside,
         _ if !bounded => Case::OnMargin,
         share if share >= 1.0 - END => Case::Inside,
         _ if margin > 1.0 + OFF => Case::Outside,
@@ -148,20 +149,29 @@ impl Walk<'_> {
         let mut sums = SoftMargin::default();
         let mut rebuilt = vec![0.0; self.weights.len()];
         let (mut balance, mut intercepts, mut free) = (0.0, 0.0, 0u64);
-        for i in (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0) {
+        // Each row's w·x, and its α as a share of the weight; that of a squared hinge has no upper end.
+        let shares: Vec<(f64, f64)> = (0..rows.len())
+            .into_par_iter()
+            .map(|i| {
+                let (projection, y) = (rows.design.row(i).dot(self.weights), rows.targets[i]);
+                let stored = self.stored.get(&(i as u64));
+                let share = on_loss!(definition.loss, loss => {
+                    let (least, greatest) = loss.slopes(y);
+                    let told = || -loss.slope(y, projection + self.intercept);
+                    y * stored.map_or_else(told, |&at| multiplier(least, greatest, at))
+                }, softmax => 0.0);
+                (projection, share)
+            })
+            .collect();
+        let counting = || (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0);
+        let largest = counting().map(|i| shares[i].1).fold(0.0, f64::max);
+        for i in counting() {
             let (row, y, most) = (rows.design.row(i), rows.targets[i], rows.weights.get(i));
-            let projection = row.dot(self.weights);
-            let score = projection + self.intercept;
-            let margin = y * score;
-            let stored = self.stored.get(&(i as u64));
-            // α as a share of the weight; that of a squared hinge has no upper end.
-            let share = on_loss!(definition.loss, loss => {
-                let (least, greatest) = loss.slopes(y);
-                y * stored.map_or_else(|| -loss.slope(y, score), |&at| multiplier(least, greatest, at))
-            }, softmax => 0.0);
+            let (projection, share) = shares[i];
+            let margin = y * (projection + self.intercept);
             let alpha = most * share;
             let bounded = definition.loss == LossName::Hinge;
-            let case = case(share, margin, bounded);
+            let case = case(share, largest, margin, bounded);
             let slack = (1.0 - margin).max(0.0);
             let misses = match bounded {
                 true => alpha * (margin - 1.0).max(0.0) + (most - alpha) * slack,
@@ -192,14 +202,14 @@ impl Walk<'_> {
                 case,
             });
         }
-        let largest = self.weights.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+        let heaviest = self.weights.iter().fold(0.0f64, |most, w| most.max(w.abs()));
         let ridge = definition.penalty.l1 == 0.0 && definition.penalty.l2 > 0.0;
-        sums.rebuilt_weights = (ridge && largest > 0.0).then(|| {
+        sums.rebuilt_weights = (ridge && heaviest > 0.0).then(|| {
             let deviations = rebuilt
                 .iter()
                 .zip(self.weights)
                 .map(|(r, w)| (r / definition.penalty.l2 - w).abs());
-            deviations.fold(0.0, f64::max) / largest
+            deviations.fold(0.0, f64::max) / heaviest
         });
         sums.rebuilt_intercept = (free > 0 && definition.layout.intercept)
             .then(|| (intercepts / free as f64 - self.intercept).abs());

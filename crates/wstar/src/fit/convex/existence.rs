@@ -16,7 +16,7 @@ use crate::loss::LossName;
 use crate::margin::{Question, separate};
 use crate::oracle::{Layout, Rows};
 use crate::reduction::{Part, Reduction};
-use crate::settings::Settings;
+use crate::settings::{Method, Settings};
 use crate::watch::{Budget, Watch};
 
 /// The longest that the question is looked into; a fit whose existence is not settled by then goes on without.
@@ -246,9 +246,13 @@ pub(super) fn notes(
         .iter()
         .any(|existence| matches!(existence, Existence::Endless(_)))
     {
-        notes.push(
-            "use --penalty l2, or --firth, whose optimum is finite (`wstar separate` has the proof)".into(),
-        );
+        let other = match settings.method() {
+            Method::Softmax => "--method logistic --multiclass ovr --firth",
+            _ => "--firth",
+        };
+        notes.push(format!(
+            "use --penalty l2, or {other}, whose optimum is finite (`wstar separate` has the proof)"
+        ));
     }
     notes
 }
