@@ -107,6 +107,29 @@ fn the_same_seed_gives_the_same_bits() {
     assert_eq!(case.solve(&solver, 1e-6), case.solve(&solver, 1e-6));
 }
 
+/// Enough rows for two walkers; with few columns they get in each other's way, and one has to go on alone.
+#[test]
+fn two_walkers_give_the_same_bits_on_any_number_of_threads() {
+    for (features, loss) in [
+        (60, LossName::Hinge),
+        (60, LossName::Logistic),
+        (400, LossName::SquaredHinge),
+    ] {
+        let mut case = Case::random(5, 300_000 / features, features, loss);
+        // Few columns and a large C are the interior point's business.
+        case.weights.fill(1e-3);
+        check(&case, 1e-6);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| case.solve(&DualCoordinateDescent::default(), 1e-6))
+        };
+        assert_eq!(on(1), on(2), "{loss:?}");
+    }
+}
+
 #[test]
 fn an_end_before_the_optimum_is_said() {
     let mut case = Case::random(2, 200, 5, LossName::Hinge);

@@ -1,5 +1,6 @@
 //! One row of a design, whatever its storage: the unit that the mistake-driven learners see.
 
+use crate::kernel::prefetch::prefetch;
 use crate::kernel::{dense, sparse, strided};
 
 /// A borrowed row. Vectors it meets are always `f64`, whatever the row is stored in.
@@ -51,6 +52,24 @@ impl Row<'_> {
             Row::Dense64(x) | Row::Sparse64(_, x) => dense::squared_norm(x),
             Row::Strided32(x, stride) => strided::squared_norm(x, stride),
             Row::Strided64(x, stride) => strided::squared_norm(x, stride),
+        }
+    }
+
+    /// Asks for the row's memory, which will be needed soon.
+    pub fn prefetch(self) {
+        match self {
+            Row::Dense32(x) => prefetch(x),
+            Row::Dense64(x) => prefetch(x),
+            Row::Sparse32(j, x) => {
+                prefetch(j);
+                prefetch(x);
+            }
+            Row::Sparse64(j, x) => {
+                prefetch(j);
+                prefetch(x);
+            }
+            // Its values lie in as many places as there are columns.
+            Row::Strided32(..) | Row::Strided64(..) => {}
         }
     }
 

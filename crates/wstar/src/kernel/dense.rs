@@ -2,11 +2,26 @@
 //!
 //! Sums run in eight lanes that are added up in a fixed order: the compiler can use SIMD, and the
 //! result is the same on every machine.
+#![allow(unsafe_code)]
 
-pub(super) const LANES: usize = 8;
+use super::widest::widest;
 
-/// `x·w` over the shorter of the two lengths.
-pub fn dot<T: Copy + Into<f64>>(x: &[T], w: &[f64]) -> f64 {
+/// Sums that run side by side.
+pub const LANES: usize = 8;
+
+widest! {
+    /// `x·w` over the shorter of the two lengths.
+    pub fn dot<T>(x: &[T], w: &[f64]) -> f64 = dot_plain;
+
+    /// `w += scale·x`.
+    pub fn axpy<T>(scale: f64, x: &[T], w: &mut [f64]) -> () = axpy_plain;
+
+    /// `‖x‖²`.
+    pub fn squared_norm<T>(x: &[T]) -> f64 = squared_norm_plain;
+}
+
+#[inline(always)]
+fn dot_plain<T: Copy + Into<f64>>(x: &[T], w: &[f64]) -> f64 {
     let length = x.len().min(w.len());
     let (x, w) = (&x[..length], &w[..length]);
     let mut lanes = [0.0; LANES];
@@ -25,15 +40,15 @@ pub fn dot<T: Copy + Into<f64>>(x: &[T], w: &[f64]) -> f64 {
     add_lanes(lanes) + tail
 }
 
-/// `w += scale·x`.
-pub fn axpy<T: Copy + Into<f64>>(scale: f64, x: &[T], w: &mut [f64]) {
+#[inline(always)]
+fn axpy_plain<T: Copy + Into<f64>>(scale: f64, x: &[T], w: &mut [f64]) {
     for (w, &x) in w.iter_mut().zip(x) {
         *w += scale * x.into();
     }
 }
 
-/// `‖x‖²`.
-pub fn squared_norm<T: Copy + Into<f64>>(x: &[T]) -> f64 {
+#[inline(always)]
+fn squared_norm_plain<T: Copy + Into<f64>>(x: &[T]) -> f64 {
     let blocks = x.chunks_exact(LANES);
     let tail: f64 = blocks.remainder().iter().map(|&a| a.into() * a.into()).sum();
     let mut lanes = [0.0; LANES];
@@ -64,6 +79,8 @@ mod tests {
             let size: f64 = x.iter().zip(&w).map(|(a, b)| (a * b).abs()).sum();
             prop_assert!((dot(&x, &w) - plain).abs() <= 1e-14 * size);
             prop_assert!((squared_norm(&x) - dot(&x, &x)).abs() == 0.0);
+            prop_assert_eq!(dot(&x, &w).to_bits(), dot_plain(&x, &w).to_bits());
+            prop_assert_eq!(squared_norm(&x).to_bits(), squared_norm_plain(&x).to_bits());
 
             let mut moved = w.clone();
             axpy(0.5, &x, &mut moved);

@@ -35,6 +35,8 @@ pub struct Local<'a> {
 struct Kept {
     parameters: Vec<f64>,
     scores: Vec<f64>,
+    /// The loss's curvature at each score of a single output, once a product has asked for it.
+    curvatures: Vec<f64>,
 }
 
 /// Scores, and whether they are those of their parameters yet.
@@ -92,6 +94,7 @@ impl<'a> Local<'a> {
             .zip(&direction.scores)
             .for_each(|(z, d)| *z += step * d);
         point.parameters.copy_from_slice(to);
+        point.curvatures.clear();
         self.moved += 1;
     }
 
@@ -101,6 +104,7 @@ impl<'a> Local<'a> {
             return true;
         }
         kept.parameters = parameters.to_vec();
+        kept.curvatures.clear();
         kept.scores.resize(self.rows.len() * self.layout.outputs, 0.0);
         let outputs = (0..self.layout.outputs).map(|k| self.layout.output(parameters, k));
         let (weights, intercepts): (Vec<&[f64]>, Vec<f64>) = outputs.unzip();
@@ -189,6 +193,23 @@ impl<'a> Local<'a> {
         &kept.scores[rows.start * self.layout.outputs..rows.end * self.layout.outputs]
     }
 
+    /// The curvatures at a point whose scores are known, if they are not known too.
+    fn curve(&self, point: &mut Kept) {
+        if self.layout.outputs > 1 || point.curvatures.len() == self.rows.len() {
+            return;
+        }
+        let block = block_rows(self.rows.design, 1);
+        point.curvatures.resize(self.rows.len(), 0.0);
+        let blocks = point
+            .curvatures
+            .par_chunks_mut(block)
+            .zip(point.scores.par_chunks(block));
+        blocks.enumerate().for_each(|(at, (curvatures, scores))| {
+            let rows = at * block..at * block + scores.len();
+            self.differentiate(rows, &mut scores.to_vec(), Some(curvatures));
+        });
+    }
+
     fn gradient(&self, point: Scored<'_>) -> Sums {
         let layout = self.layout;
         self.sum(point, layout.len(), |rows, scores, sums| {
@@ -273,16 +294,12 @@ impl<'a> Local<'a> {
         let layout = self.layout;
         self.sum(direction, layout.len(), |rows, along, sums| {
             sums.gradient.resize(layout.len(), 0.0);
-            let mut pulls = self.kept(point, &rows).to_vec();
+            let mut pulls;
             if layout.outputs == 1 {
-                let mut h = vec![0.0; rows.len()];
-                self.differentiate(rows.clone(), &mut pulls, Some(&mut h));
-                pulls
-                    .iter_mut()
-                    .zip(&h)
-                    .zip(along)
-                    .for_each(|((pull, h), z)| *pull = h * z);
+                let h = &point.curvatures[rows.clone()];
+                pulls = h.iter().zip(along).map(|(h, z)| h * z).collect();
             } else {
+                pulls = self.kept(point, &rows).to_vec();
                 let mut out = vec![0.0; layout.outputs];
                 for (at, i) in rows.clone().enumerate() {
                     let span = at * layout.outputs..(at + 1) * layout.outputs;
@@ -363,6 +380,9 @@ impl Oracle for Local<'_> {
             }
             known = self.claim(&mut direction, along);
             read |= !known;
+        }
+        if matches!(query, Query::Product { .. }) {
+            self.curve(&mut point);
         }
         let sums = match query {
             Query::Gradient { .. } => self.gradient(scored(&mut point, known)),

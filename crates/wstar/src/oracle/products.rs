@@ -10,13 +10,12 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::data::{Design, Row};
+use crate::kernel::dense::LANES;
+use crate::kernel::several::{self, Group};
 use crate::oracle::Layout;
 
 /// About as many bytes as a core's second cache keeps beside everything else.
 const BLOCK_BYTES: usize = 1 << 17;
-
-/// Outputs that are computed side by side.
-const LANES: usize = 4;
 
 /// How many rows make a block: it depends on the design and the outputs alone, never on the machine.
 pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
@@ -50,12 +49,7 @@ pub(crate) fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[
     let mut scores = intercepts.clone();
     for (i, out) in rows.zip(out.chunks_exact_mut(layout.outputs)) {
         scores.copy_from_slice(&intercepts);
-        design.row(i).for_each(|j, x| {
-            // Images and the like are mostly 0, however they are stored.
-            if x != 0.0 {
-                add_scaled(x, &weights[j * groups..(j + 1) * groups], &mut scores);
-            }
-        });
+        add_scores(design.row(i), &weights, &mut scores);
         out.copy_from_slice(&scores.as_flattened()[..layout.outputs]);
     }
 }
@@ -80,13 +74,9 @@ pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pul
     let mut own = vec![[0.0; LANES]; groups];
     for (i, pulls) in rows.zip(pulls.chunks_exact(layout.outputs)) {
         own.as_flattened_mut()[..layout.outputs].copy_from_slice(pulls);
-        design.row(i).for_each(|j, x| {
-            if x != 0.0 {
-                add_scaled(x, &own, &mut sums[j * groups..(j + 1) * groups]);
-            }
-        });
+        add_scaled(design.row(i), &own, &mut sums);
         if layout.intercept {
-            add_scaled(1.0, &own, &mut sums[layout.features * groups..]);
+            several::axpy_dense(&own, &[1.0], &mut sums[layout.features * groups..]);
         }
     }
     for (k, sum) in sum.chunks_exact_mut(layout.width()).enumerate() {
@@ -96,12 +86,25 @@ pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pul
     }
 }
 
-/// `to += x·from`, lane by lane.
-fn add_scaled(x: f64, from: &[[f64; LANES]], to: &mut [[f64; LANES]]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        for lane in 0..LANES {
-            to[lane] += x * from[lane];
-        }
+/// `scores += x·weights` for all outputs.
+fn add_scores(row: Row<'_>, weights: &[Group], scores: &mut [Group]) {
+    match row {
+        Row::Dense32(x) => several::dot_dense(x, weights, scores),
+        Row::Dense64(x) => several::dot_dense(x, weights, scores),
+        Row::Sparse32(indices, x) => several::dot_sparse(indices, x, weights, scores),
+        Row::Sparse64(indices, x) => several::dot_sparse(indices, x, weights, scores),
+        row => several::dot_dense(&row.to_dense(row.width()), weights, scores),
+    }
+}
+
+/// `sums += x·pulls` for all outputs.
+fn add_scaled(row: Row<'_>, pulls: &[Group], sums: &mut [Group]) {
+    match row {
+        Row::Dense32(x) => several::axpy_dense(pulls, x, sums),
+        Row::Dense64(x) => several::axpy_dense(pulls, x, sums),
+        Row::Sparse32(indices, x) => several::axpy_sparse(pulls, indices, x, sums),
+        Row::Sparse64(indices, x) => several::axpy_sparse(pulls, indices, x, sums),
+        row => several::axpy_dense(pulls, &row.to_dense(row.width()), sums),
     }
 }
 

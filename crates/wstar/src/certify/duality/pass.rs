@@ -13,8 +13,10 @@ use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
 use crate::oracle::{Blocks, Rows};
 use crate::problem::Intercept;
 
-/// Rows whose sums are plain before they are added to compensated ones.
+/// Rows whose sums are plain before they are added to compensated ones, at least and at most: with many short rows to
+/// a column, adding up would take longer than the rows.
 const RUN: usize = 256;
+const LONGEST_RUN: usize = 1 << 13;
 /// Lanes over which a block of rows is spread.
 const LANES: usize = 8;
 /// Rows with room that are kept beyond those that each constraint needs.
@@ -238,9 +240,12 @@ impl Span<'_> {
         let mut pulls = vec![0.0; layout.len()];
         let mut alpha = vec![0.0; layout.outputs];
         let mut scores = vec![0.0; layout.outputs];
+        let design = self.rows.design;
+        let entries = design.stored() / design.rows().max(1);
+        let run = (4 * layout.width() / entries.max(1)).clamp(RUN, LONGEST_RUN);
         let mut start = range.start;
         while start < range.end {
-            let end = (start + RUN).min(range.end);
+            let end = (start + run).min(range.end);
             for i in start..end {
                 let weight = self.rows.weights.get(i);
                 if weight == 0.0 {

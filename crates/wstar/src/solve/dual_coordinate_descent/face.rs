@@ -4,8 +4,11 @@
 //! One more large eigenvalue costs conjugate gradients one more step, so a free intercept's ρ is larger here,
 //! and the multiplier of Σα = 0 is found sooner.
 
+use rayon::prelude::*;
+
 use super::State;
 use crate::problem::Intercept;
+use crate::solve::lanes::add;
 
 /// Steps at most: a search costs about as much as this many epochs over the rows inside.
 const MOST_STEPS: usize = 30;
@@ -13,6 +16,8 @@ const MOST_STEPS: usize = 30;
 const LEAST_GAIN: f64 = 0.05;
 /// Halvings of the step along the projected path.
 const MOST_HALVINGS: usize = 8;
+/// Rows whose pulls are summed together before they are added to those of the others.
+const ROWS_A_PULL: usize = 1 << 13;
 /// How much larger ρ is on a face.
 const MORE_AUGMENTATION: f64 = 10.0;
 
@@ -30,7 +35,7 @@ impl State<'_> {
             self.share *= MORE_AUGMENTATION;
         }
         let slopes: Vec<f64> = inside
-            .iter()
+            .par_iter()
             .map(|&i| self.coordinates[i].slope(self.multipliers[i], self.score(i)))
             .collect();
         let direction = self.conjugate_gradients(&inside, &slopes);
@@ -46,12 +51,21 @@ impl State<'_> {
 
     /// X̃ᵀ of a change: its weights, and its sum.
     fn pull(&self, inside: &[usize], change: &[f64]) -> (Vec<f64>, f64) {
-        let mut w = vec![0.0; self.w.len()];
-        for (&i, &a) in inside.iter().zip(change) {
-            if a != 0.0 {
-                self.rows.design.row(i).add_to(a / self.l2, &mut w);
-            }
-        }
+        let pulls: Vec<Vec<f64>> = inside
+            .par_chunks(ROWS_A_PULL)
+            .zip(change.par_chunks(ROWS_A_PULL))
+            .map(|(inside, change)| {
+                let mut w = vec![0.0; self.w.len()];
+                for (&i, &a) in inside.iter().zip(change) {
+                    if a != 0.0 {
+                        self.rows.design.row(i).add_to(a / self.l2, &mut w);
+                    }
+                }
+                w
+            })
+            .collect();
+        let mut w = Vec::new();
+        pulls.iter().for_each(|pull| add(&mut w, pull));
         (w, change.iter().sum())
     }
 
@@ -72,7 +86,7 @@ impl State<'_> {
         for _ in 0..MOST_STEPS {
             let (w, sum) = self.pull(inside, &direction);
             let product: Vec<f64> = inside
-                .iter()
+                .par_iter()
                 .zip(&direction)
                 .map(|(&i, d)| {
                     self.rows.design.row(i).dot(&w) + self.share * sum + self.coordinates[i].curve * d

@@ -7,15 +7,14 @@
 //!
 //! A penalised intercept is a feature of 1. A free one is the multiplier of Σα = 0, sought by an augmented
 //! Lagrangian (Hestenes 1969; Powell 1969): b = β + ρ·Σα, which again is a feature of √ρ beside an offset.
-//! One thread, so the answer depends on the seed alone.
+//! The answer depends on the seed alone, not on the number of threads.
 
 mod coordinate;
+mod epoch;
 mod face;
 
 use coordinate::Coordinate;
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
+use epoch::{Active, Seen};
 
 use crate::error::{Error, Result};
 use crate::kernel::dense::squared_norm;
@@ -36,6 +35,12 @@ const AUGMENTATION: f64 = 0.1;
 /// Epochs after which the offset of a free intercept is set to the best one for the weights: later that
 /// would undo what its own updates have found.
 const OFFSET_UNTIL: u64 = 6;
+
+/// The relative gap from which a face is worth searching: before, it is not yet the right one.
+const FACE_FROM: f64 = 1e-3;
+/// Epochs after which faces are searched all the same, and where the conjugate is curved too: by then most problems
+/// would have arrived.
+const EPOCHS_ALONE: u64 = 20;
 
 /// Dual coordinate descent for an ℓ2 penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,37 +108,47 @@ impl Solver for DualCoordinateDescent {
                 "dual coordinate descent needs all rows in memory",
             ));
         };
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let mut state = State::new(problem, rows);
         let mut best = Best::default();
-        let mut active = state.counting();
-        let mut violations = Violations::default();
+        let mut active = Active::new(&state, self.seed, false);
+        let mut seen = Seen::UNKNOWN;
         let (mut epochs, mut evaluated) = (0, 0);
         let status = loop {
-            active.shuffle(&mut random);
-            let before = violations;
-            violations = state.epoch(&mut active, before);
+            let before = seen;
+            seen = state.epoch(&mut active, before.violations);
             epochs += 1;
             control.passed(1);
-            if epochs <= 2 || epochs - evaluated >= EVALUATE_EVERY || violations.are_small() {
+            let last = epochs >= self.max_epochs;
+            // The first ones so that there is a point to show, and to give should the time be over.
+            let due =
+                last || epochs <= 2 || epochs - evaluated >= EVALUATE_EVERY || seen.violations.are_small();
+            if due || seen.promises(before, state.norm(), control.tol) {
                 evaluated = epochs;
                 control.passed(1);
-                let scores = state.evaluate(problem, &mut best);
+                let (scores, dual) = state.evaluate(problem, &mut best);
                 let relative = Problem::relative(best.objective - best.dual, best.objective);
                 if epochs <= OFFSET_UNTIL && problem.intercept == Intercept::Free {
                     state.offset = best.point.last().copied().unwrap_or(0.0);
                 }
-                if problem.loss != LossName::Logistic && relative > control.tol {
-                    state.search_face();
+                if active.walkers() > 1 && dual < best.dual {
+                    // Rows that are too much alike: what one walker does, the other does again.
+                    active = Active::new(&state, self.seed, true);
+                    state.go_back(&best);
+                    seen = Seen::UNKNOWN;
+                } else {
+                    let flat = !problem.loss.is_smooth() && relative <= FACE_FROM || epochs > EPOCHS_ALONE;
+                    if flat && !last && problem.loss != LossName::Logistic && relative > control.tol {
+                        state.search_face();
+                    }
+                    state.reconsider(&mut active, &scores, seen.violations);
                 }
-                active = state.still_active(&scores, violations);
             }
             if let Some(status) =
                 control.iterate(problem, &best.point, best.objective, best.objective - best.dual)
             {
                 break status;
             }
-            if epochs >= self.max_epochs {
+            if last {
                 break Status::IterationLimit;
             }
         };
@@ -167,22 +182,31 @@ impl Default for Best {
 }
 
 /// How far the slopes of an epoch reached above and below 0 where the box did not forbid to follow them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Violations {
     above: f64,
     below: f64,
 }
 
-impl Default for Violations {
-    fn default() -> Self {
+impl Violations {
+    /// Of an epoch that has not been.
+    const UNKNOWN: Violations = Violations {
+        above: f64::INFINITY,
+        below: f64::NEG_INFINITY,
+    };
+
+    fn meet(&mut self, slope: f64) {
+        self.above = self.above.max(slope);
+        self.below = self.below.min(slope);
+    }
+
+    fn and(self, other: Violations) -> Violations {
         Violations {
-            above: f64::INFINITY,
-            below: f64::NEG_INFINITY,
+            above: self.above.max(other.above),
+            below: self.below.min(other.below),
         }
     }
-}
 
-impl Violations {
     /// Whether a multiplier at the end of its box stays there for now.
     fn leave_out(&self, coordinate: &Coordinate, multiplier: f64, slope: f64) -> bool {
         (multiplier == coordinate.low && slope > self.above.max(0.0))
@@ -214,7 +238,11 @@ struct State<'a> {
 impl<'a> State<'a> {
     fn new(problem: &'a Problem<'a>, rows: &'a Rows<'a>) -> Self {
         let l2 = problem.penalty.l2;
-        let norms: Vec<f64> = rows.design.iter().map(|row| row.squared_norm() / l2).collect();
+        let mut norms = vec![0.0; rows.len()];
+        pass(rows.design, &mut norms, 1, |range, norms, _: &mut ()| {
+            let own = range.zip(norms);
+            own.for_each(|(i, norm)| *norm = rows.design.row(i).squared_norm() / l2);
+        });
         let share = match problem.intercept {
             Intercept::Absent => 0.0,
             Intercept::Penalized => 1.0 / l2,
@@ -248,15 +276,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The rows whose weight is not 0.
-    fn counting(&self) -> Vec<usize> {
-        (0..)
-            .zip(&self.coordinates)
-            .filter(|(_, coordinate)| coordinate.weight > 0.0)
-            .map(|(i, _)| i)
-            .collect()
-    }
-
     fn intercept(&self) -> f64 {
         self.offset + self.share * self.sum
     }
@@ -265,55 +284,24 @@ impl<'a> State<'a> {
         self.rows.design.row(i).dot(&self.w) + self.intercept()
     }
 
-    fn change(&mut self, i: usize, by: f64) {
-        self.rows.design.row(i).add_to(by / self.l2, &mut self.w);
-        self.sum += by;
+    /// ½ l2 ‖w‖², a penalised intercept included.
+    fn norm(&self) -> f64 {
+        let b = match self.intercept {
+            Intercept::Penalized => self.intercept(),
+            _ => 0.0,
+        };
+        0.5 * self.l2 * (squared_norm(&self.w) + b * b)
     }
 
-    /// Goes through the active rows once; drops those that a bound holds.
-    fn epoch(&mut self, active: &mut Vec<usize>, before: Violations) -> Violations {
-        let mut seen = Violations {
-            above: 0.0,
-            below: 0.0,
-        };
-        active.retain(|&i| {
-            let (coordinate, multiplier) = (self.coordinates[i], self.multipliers[i]);
-            let z = self.score(i);
-            let next = if self.loss == LossName::Logistic {
-                let next = coordinate.best_logistic(multiplier, z);
-                let change = (next - multiplier) * coordinate.norm;
-                seen.above = seen.above.max(change);
-                seen.below = seen.below.min(change);
-                next
-            } else {
-                let slope = coordinate.slope(multiplier, z);
-                if before.leave_out(&coordinate, multiplier, slope) {
-                    return false;
-                }
-                let blocked = (multiplier == coordinate.low && slope > 0.0)
-                    || (multiplier == coordinate.high && slope < 0.0);
-                if blocked {
-                    return true;
-                }
-                seen.above = seen.above.max(slope);
-                seen.below = seen.below.min(slope);
-                coordinate.best(multiplier, slope)
-            };
-            if next != multiplier {
-                self.multipliers[i] = next;
-                self.change(i, next - multiplier);
-            }
-            true
-        });
-        if self.intercept == Intercept::Free {
-            self.offset += self.share * self.sum;
-        }
-        seen
+    /// To the best multipliers so far.
+    fn go_back(&mut self, best: &Best) {
+        self.multipliers.clone_from(&best.multipliers);
+        self.refresh();
     }
 
     /// Makes w anew from the multipliers and offers the point that they give, and themselves; gives the
-    /// scores without intercept.
-    fn evaluate(&mut self, problem: &Problem<'_>, best: &mut Best) -> Vec<f64> {
+    /// scores without intercept, and the dual value.
+    fn evaluate(&mut self, problem: &Problem<'_>, best: &mut Best) -> (Vec<f64>, f64) {
         if self.intercept == Intercept::Free {
             let coordinates = &self.coordinates;
             balance(&mut self.multipliers, |i| {
@@ -335,24 +323,23 @@ impl<'a> State<'a> {
             };
         }
         let b = point.get(layout.features).copied().unwrap_or(0.0);
-        let (mut loss_sum, mut conjugates) = (0.0, 0.0);
-        on_loss!(self.loss, loss => {
-            for ((coordinate, &a), z) in self.coordinates.iter().zip(&self.multipliers).zip(&z) {
-                let c = coordinate.weight;
-                if c > 0.0 {
-                    loss_sum += c * loss.value(coordinate.y, z + b);
-                    conjugates += c * loss.conjugate(coordinate.y, -a / c);
+        let sums = pass(design, &mut z, 1, |range, z, sums: &mut (f64, f64)| {
+            on_loss!(self.loss, loss => {
+                for (i, z) in range.zip(z) {
+                    let (coordinate, a) = (&self.coordinates[i], self.multipliers[i]);
+                    let c = coordinate.weight;
+                    if c > 0.0 {
+                        sums.0 += c * loss.value(coordinate.y, *z + b);
+                        sums.1 += c * loss.conjugate(coordinate.y, -a / c);
+                    }
                 }
-            }
-        }, softmax => {});
+            }, softmax => {});
+        });
+        let (loss_sum, conjugates) = sums
+            .iter()
+            .fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
         let objective = loss_sum + problem.penalty_value(&point);
-        let squares = squared_norm(&self.w)
-            + if self.intercept == Intercept::Penalized {
-                b * b
-            } else {
-                0.0
-            };
-        let dual = -0.5 * self.l2 * squares - conjugates;
+        let dual = -self.norm() - conjugates;
         if objective < best.objective {
             (best.objective, best.point) = (objective, point);
         }
@@ -360,7 +347,7 @@ impl<'a> State<'a> {
             best.dual = dual;
             best.multipliers.clone_from(&self.multipliers);
         }
-        z
+        (z, dual)
     }
 
     /// w and Σα from the multipliers, without the rounding of all the steps that led to them.
@@ -397,16 +384,12 @@ impl<'a> State<'a> {
         ), softmax => 0.0)
     }
 
-    /// All rows but those that a bound holds, by their scores without intercept.
-    fn still_active(&self, z: &[f64], violations: Violations) -> Vec<usize> {
-        let mut active = self.counting();
-        if self.loss != LossName::Logistic {
-            let b = self.intercept();
-            active.retain(|&i| {
-                let (coordinate, a) = (&self.coordinates[i], self.multipliers[i]);
-                !violations.leave_out(coordinate, a, coordinate.slope(a, z[i] + b))
-            });
-        }
-        active
+    /// All rows are active but those that a bound holds, by their scores without intercept.
+    fn reconsider(&self, active: &mut Active, z: &[f64], violations: Violations) {
+        let (b, logistic) = (self.intercept(), self.loss == LossName::Logistic);
+        active.fill(self, |i| {
+            let (coordinate, a) = (&self.coordinates[i], self.multipliers[i]);
+            logistic || !violations.leave_out(coordinate, a, coordinate.slope(a, z[i] + b))
+        });
     }
 }

@@ -1,0 +1,287 @@
+//! One epoch: every active multiplier is moved once, in random order, by two walkers side by side.
+//!
+//! The order is random among blocks of rows and among the rows of a block: rows in an order without any plan would
+//! each be waited for.
+//!
+//! Each walker has half of the rows and weights of its own; several times an epoch the changes of both are added
+//! up. Between two exchanges a walker does not see what the other has changed, as in the block-wise dual ascent of
+//! Jaggi and others (CoCoA, 2014) with sums instead of means: with short walks that costs no more epochs. There are
+//! two walkers wherever there is work for two, however many threads there are, so the answer is always the same.
+
+use std::ops::Range;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::coordinate::Coordinate;
+use super::{State, Violations};
+use crate::loss::{Loss, LossName, on_loss};
+use crate::problem::Intercept;
+
+/// How often two walkers tell each other what they have changed, in one epoch.
+const EXCHANGES: usize = 32;
+/// Entries of the design from which two walkers are worth their exchanges.
+const WORK_FOR_TWO: usize = 1 << 18;
+/// The design has so many times more entries than columns, or an exchange would cost more than a walk.
+const ENTRIES_A_COLUMN: usize = 16;
+/// Rows of a block.
+const BLOCK: usize = 64;
+/// Rows that are asked for before they are needed.
+const AHEAD: usize = 2;
+/// Weights that are added up in one piece.
+const PIECE: usize = 1 << 12;
+
+/// The rows that are still visited, in the order of the last walk, one list a walker; blocks stay together.
+pub(super) struct Active {
+    lists: Vec<Vec<usize>>,
+    random: Vec<ChaCha8Rng>,
+}
+
+/// What an epoch has seen on its way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    pub(super) violations: Violations,
+    /// Σ c ℓ(y, z) over the visited rows, each with the weights of its moment.
+    pub(super) loss: f64,
+    /// Σ c ℓ(y, z) + c ℓ\*(y, −α/c) + αz over the same: the duality gap, had nothing changed on the way.
+    pub(super) gap: f64,
+}
+
+impl Active {
+    /// All rows that `keep` wants, for one walker or two.
+    pub(super) fn new(state: &State<'_>, seed: u64, alone: bool) -> Self {
+        let stored = state.rows.design.stored();
+        let two = !alone && stored >= WORK_FOR_TWO && stored >= ENTRIES_A_COLUMN * state.w.len();
+        let walkers = if two { 2 } else { 1 };
+        let random = (0..walkers).map(|walker| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(walker);
+            random
+        });
+        let mut active = Active {
+            random: random.collect(),
+            lists: vec![Vec::new(); walkers as usize],
+        };
+        active.fill(state, |_| true);
+        active
+    }
+
+    /// All rows whose weight is not 0 and that `keep` wants.
+    pub(super) fn fill(&mut self, state: &State<'_>, keep: impl Fn(usize) -> bool + Sync) {
+        let shares = self.shares(state.multipliers.len());
+        self.lists.par_iter_mut().zip(shares).for_each(|(list, share)| {
+            list.clear();
+            list.extend(share.filter(|&i| state.coordinates[i].weight > 0.0 && keep(i)));
+        });
+    }
+
+    pub(super) fn walkers(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// The rows of each walker.
+    fn shares(&self, rows: usize) -> Vec<Range<usize>> {
+        let walkers = self.lists.len();
+        (0..walkers)
+            .map(|k| rows * k / walkers..rows * (k + 1) / walkers)
+            .collect()
+    }
+
+    fn shuffle(&mut self) {
+        let lists = self.lists.par_iter_mut().zip(&mut self.random);
+        lists.for_each(|(list, random)| {
+            let mut blocks: Vec<&mut [usize]> = list.chunk_by_mut(|a, b| a / BLOCK == b / BLOCK).collect();
+            blocks.shuffle(random);
+            let mut order = Vec::with_capacity(blocks.iter().map(|block| block.len()).sum());
+            for block in blocks {
+                block.shuffle(random);
+                order.extend_from_slice(block);
+            }
+            *list = order;
+        });
+    }
+}
+
+/// What moves the multipliers of its rows, with weights of its own.
+struct Walker<'s> {
+    state: &'s Fixed<'s>,
+    first: usize,
+    multipliers: &'s mut [f64],
+    w: Vec<f64>,
+    sum: f64,
+    seen: Seen,
+    list: &'s mut Vec<usize>,
+    /// How many rows of the list have been visited, and how many of those stay.
+    visited: usize,
+    staying: usize,
+}
+
+/// What no walker changes.
+struct Fixed<'s> {
+    rows: &'s crate::oracle::Rows<'s>,
+    loss: LossName,
+    l2: f64,
+    coordinates: &'s [Coordinate],
+    offset: f64,
+    share: f64,
+    before: Violations,
+}
+
+impl State<'_> {
+    /// Goes through the active rows once; drops those that a bound holds.
+    pub(super) fn epoch(&mut self, active: &mut Active, before: Violations) -> Seen {
+        active.shuffle();
+        let fixed = Fixed {
+            rows: self.rows,
+            loss: self.loss,
+            l2: self.l2,
+            coordinates: &self.coordinates,
+            offset: self.offset,
+            share: self.share,
+            before,
+        };
+        let shares = active.shares(self.multipliers.len());
+        let mut rest = self.multipliers.as_mut_slice();
+        let mut walkers: Vec<Walker<'_>> = shares
+            .into_iter()
+            .zip(&mut active.lists)
+            .map(|(share, list)| {
+                let (multipliers, others) = std::mem::take(&mut rest).split_at_mut(share.len());
+                rest = others;
+                Walker {
+                    state: &fixed,
+                    first: share.start,
+                    multipliers,
+                    w: self.w.clone(),
+                    sum: self.sum,
+                    seen: Seen::default(),
+                    list,
+                    visited: 0,
+                    staying: 0,
+                }
+            })
+            .collect();
+        match walkers.as_mut_slice() {
+            [one, other] => {
+                for exchange in 1..=EXCHANGES {
+                    rayon::join(
+                        || one.walk(one.list.len() * exchange / EXCHANGES),
+                        || other.walk(other.list.len() * exchange / EXCHANGES),
+                    );
+                    add_up(&mut self.w, &mut one.w, &mut other.w);
+                    self.sum = one.sum + other.sum - self.sum;
+                    (one.sum, other.sum) = (self.sum, self.sum);
+                }
+            }
+            walkers => {
+                for walker in walkers {
+                    walker.walk(walker.list.len());
+                    self.w.copy_from_slice(&walker.w);
+                    self.sum = walker.sum;
+                }
+            }
+        }
+        let mut seen = Seen::default();
+        for walker in walkers {
+            seen = seen.and(walker.seen);
+            walker.list.truncate(walker.staying);
+        }
+        if self.intercept == Intercept::Free {
+            self.offset += self.share * self.sum;
+        }
+        seen
+    }
+}
+
+/// Adds the changes of both walkers to the weights that they started from, and gives them to both.
+fn add_up(w: &mut [f64], one: &mut [f64], other: &mut [f64]) {
+    w.par_chunks_mut(PIECE)
+        .zip(one.par_chunks_mut(PIECE))
+        .zip(other.par_chunks_mut(PIECE))
+        .for_each(|((w, one), other)| {
+            for ((w, one), other) in w.iter_mut().zip(one).zip(other) {
+                *w = *one + (*other - *w);
+                (*one, *other) = (*w, *w);
+            }
+        });
+}
+
+impl Walker<'_> {
+    /// Goes on until so many rows of the list have been visited.
+    fn walk(&mut self, until: usize) {
+        while self.visited < until {
+            let i = self.list[self.visited];
+            if let Some(&soon) = self.list.get(self.visited + AHEAD) {
+                self.state.rows.design.row(soon).prefetch();
+            }
+            self.visited += 1;
+            if self.visit(i) {
+                self.list[self.staying] = i;
+                self.staying += 1;
+            }
+        }
+    }
+
+    /// Moves one multiplier; whether it is to be visited again.
+    fn visit(&mut self, i: usize) -> bool {
+        let state = self.state;
+        let (coordinate, row) = (state.coordinates[i], state.rows.design.row(i));
+        let multiplier = self.multipliers[i - self.first];
+        let z = row.dot(&self.w) + (state.offset + state.share * self.sum);
+        let next = if state.loss == LossName::Logistic {
+            let next = coordinate.best_logistic(multiplier, z);
+            self.seen.violations.meet((next - multiplier) * coordinate.norm);
+            next
+        } else {
+            let slope = coordinate.slope(multiplier, z);
+            if state.before.leave_out(&coordinate, multiplier, slope) {
+                return false;
+            }
+            let blocked = (multiplier == coordinate.low && slope > 0.0)
+                || (multiplier == coordinate.high && slope < 0.0);
+            if !blocked {
+                self.seen.violations.meet(slope);
+            }
+            coordinate.best(multiplier, slope)
+        };
+        let (loss, conjugate) = on_loss!(state.loss, loss => {
+            let c = coordinate.weight;
+            (c * loss.value(coordinate.y, z), c * loss.conjugate(coordinate.y, -multiplier / c))
+        }, softmax => (0.0, 0.0));
+        self.seen.loss += loss;
+        self.seen.gap += loss + conjugate + multiplier * z;
+        if next != multiplier {
+            let by = next - multiplier;
+            self.multipliers[i - self.first] = next;
+            row.add_to(by / state.l2, &mut self.w);
+            self.sum += by;
+        }
+        true
+    }
+}
+
+impl Seen {
+    /// Of an epoch that has not been.
+    pub(super) const UNKNOWN: Seen = Seen {
+        violations: Violations::UNKNOWN,
+        loss: 0.0,
+        gap: f64::INFINITY,
+    };
+
+    /// Whether the gap is likely to be at its aim by now, if it keeps falling as it did since the epoch before.
+    pub(super) fn promises(self, before: Seen, norm: f64, tol: f64) -> bool {
+        let rate = (self.gap / before.gap).min(1.0);
+        // As likely as not is not enough where a wrong guess costs an evaluation.
+        rate * self.gap <= 0.5 * tol * (self.loss + norm).max(1.0)
+    }
+
+    fn and(self, other: Seen) -> Seen {
+        Seen {
+            violations: self.violations.and(other.violations),
+            loss: self.loss + other.loss,
+            gap: self.gap + other.gap,
+        }
+    }
+}
