@@ -8,19 +8,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .arrays import checked
 from .base import CertifiedClassifier, seed
 from .exceptions import SeparationWarning
 from .perceptron import MistakeDriven
+from .prediction import LinearClassifications
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class _Linear(LinearClassifierMixin):
+class _Linear(LinearClassifications, ClassifierMixin):
     """Linear classifiers that take sparse rows."""
 
     def __sklearn_tags__(self):
@@ -237,6 +237,8 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         As in scikit-learn's linear classifiers.
     errors_ : int
         Training rows that are classified wrongly.
+    cost_ : float
+        What they cost: their weights together.
     lower_bound_ : float
         No hyperplane costs less.
     certificate_ : Certificate
@@ -268,7 +270,7 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> MinErrorClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinErrorClassifier:
         """Fit and certify.
 
         Parameters
@@ -277,6 +279,9 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
             The rows.
         y : array-like of shape (n_samples,)
             Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What an error on each row costs, by default 1. Weights of classes come in here, by
+            ``sklearn.utils.compute_sample_weight``.
 
         Returns
         -------
@@ -294,9 +299,10 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
             "max_seconds": float(self.max_seconds),
             "no_intercept": not self.fit_intercept,
         }
-        self._fit_hyperplanes(X, codes, None, settings)
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
         claim = json.loads(self.model_.part("certificate"))
         self.errors_ = int(claim["errors"])
+        self.cost_ = float(claim["cost"])
         self.lower_bound_ = float(claim["lower_bound"])
         return self
 

@@ -23,7 +23,7 @@ _PARAMETERS = """fit_intercept : bool, default=True
     warm_start : bool, default=False
         Starts from the last fit.
     positive : bool, default=False
-        Bounds on coefficients are not available: True is refused.
+        No coefficient is negative: scikit-learn's own fit, without a certificate.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
 
@@ -117,7 +117,8 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
+            self._forget()
+            return super().fit(X, y, sample_weight, check_input)
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         penalty = {0.0: "l2", 1.0: "l1"}.get(float(self.l1_ratio), "elastic-net")

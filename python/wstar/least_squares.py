@@ -25,7 +25,7 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
     positive : bool, default=False
-        Bounds on coefficients are not available: True is refused.
+        No coefficient is negative: scikit-learn's own fit, without a certificate.
 
     Attributes
     ----------
@@ -70,7 +70,8 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
+            self._forget()
+            return super().fit(X, y, sample_weight)
         self._remember(y)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True)
         settings = {

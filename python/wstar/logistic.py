@@ -7,14 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils._param_validation import StrOptions
 
 from .arrays import checked
 from .base import CertifiedClassifier, seed
+from .prediction import LinearClassifications, Probabilities
 
 
-class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
+class LogisticRegression(
+    Probabilities, LinearClassifications, CertifiedClassifier, linear_model.LogisticRegression
+):
     """Logistic regression, binary and multinomial, with a certificate.
 
     Minimises ``R(w) + C * sum_i s_i * loss_i`` with ``R`` one of ``||w||²/2``, ``||w||_1`` and the elastic net
@@ -48,7 +52,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         The engine chooses by the shape of the data. Names of scikit-learn's solvers are accepted with the penalties
         that they go with there, and decide nothing.
     max_iter : int, default=100
-        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+        At most so many iterations, over all problems of the fit. The default stands for as many as it takes, and 0 for
+        coefficients of 0.
     verbose : int, default=0
         Has no meaning here.
     warm_start : bool, default=False
@@ -112,6 +117,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **linear_model.LogisticRegression._parameter_constraints,
+        # scikit-learn 1.7 has it not deprecated yet.
+        "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
         "solver": [StrOptions({"auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"})],
     }
 
@@ -145,6 +152,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
                 " Either use another solver or wrap the estimator in a OneVsRestClassifier to keep applying"
                 " a one-versus-rest scheme."
             )
+        if self.max_iter == 0:
+            return self._unfitted(X)
         tol = self.tol
         if penalty in ("l2", None) and X.shape[1] <= 1000:
             tol = min(tol, 1e-10)
@@ -166,10 +175,35 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             self.intercept_ = self.intercept_ - self.intercept_.mean()
             if penalty is None:
                 self.coef_ = self.coef_ - self.coef_.mean(axis=0)
-        self.coef_ = self.coef_.astype(X.dtype, copy=False)
-        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
+        # LIBLINEAR's are double, whatever X is.
+        dtype = np.float64 if self.solver == "liblinear" else X.dtype
+        self.coef_ = self.coef_.astype(dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(dtype, copy=False)
         self.n_iter_ = np.array([self._iterations()], dtype=np.int32)
         return self
+
+    def _unfitted(self, X: Any) -> LogisticRegression:
+        """The start of all solvers, which no iteration has left."""
+        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._forget()
+        self.coef_ = np.zeros((problems, X.shape[1]), dtype=X.dtype)
+        self.intercept_ = np.zeros(problems, dtype=X.dtype)
+        self.n_iter_ = np.zeros(1, dtype=np.int32)
+        warnings.warn(
+            "max_iter=0 leaves all coefficients at 0, without a certificate", ConvergenceWarning, stacklevel=3
+        )
+        return self
+
+    def _known_words(self, iterations: int) -> str:
+        known = {
+            "lbfgs": "The fit with solver=lbfgs failed to converge. ",
+            "newton-cg": "The fit with solver=newton-cg failed to converge. Increase the number of iterations. ",
+            "newton-cholesky": f"Newton solver did not converge after {iterations} iterations. ",
+            "liblinear": "The fit in place of Liblinear failed to converge, increase the number of iterations. ",
+            "sag": "The max_iter was reached which means the coef_ did not converge. ",
+            "saga": "The max_iter was reached which means the coef_ did not converge. ",
+        }
+        return known.get(self.solver, "")
 
     def _penalty(self) -> tuple[str | None, float]:
         """The penalty asked for, with scikit-learn's warnings about its deprecated forms."""

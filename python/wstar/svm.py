@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import svm
 
-from .arrays import checked, matrix
+from .arrays import checked
 from .base import CertifiedClassifier, seed
+from .prediction import LinearClassifications
 
 
-class LinearSVC(CertifiedClassifier, svm.LinearSVC):
+class LinearSVC(LinearClassifications, CertifiedClassifier, svm.LinearSVC):
     """The linear support vector machine, with its support vectors and a certificate.
 
     Minimises ``R(w) + C * sum_i s_i * loss_i`` with the hinge or its square and ``R`` one of ``||w||²/2`` and
@@ -31,7 +32,8 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
     C : float, default=1.0
         How much the loss counts against the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem for each class against the rest. "crammer_singer" is not available.
+        One problem for each class against the rest. "crammer_singer" is scikit-learn's own fit (LIBLINEAR's, with a
+        penalised intercept), without a certificate.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, default=1
@@ -125,7 +127,10 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         """
         self._validate_params()
         if self.multi_class == "crammer_singer":
-            raise ValueError("multi_class='crammer_singer' is not available: use 'ovr'")
+            self._forget()
+            for name in ("support_", "dual_coef_"):
+                self.__dict__.pop(name, None)
+            return super().fit(X, y, sample_weight)
         _refuse_as_liblinear(self.penalty, self.loss, self.dual)
         self._remember(y)
         X, y = checked(self, X, y)
@@ -144,9 +149,8 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         }
         self._fit_hyperplanes(X, codes, sample_weight, settings)
         self.n_iter_ = self._iterations()
-        points = self.model_.support(
-            matrix(X), self._goal(codes), self._weights(sample_weight, X), self._names(), self._threads(X)
-        )
+        table = self._table(X, self._goal(codes), self._weights(sample_weight, X))
+        points = self.model_.support(table, self._threads(X))
         self.support_ = np.unique([row for problem in points for row, _ in problem]).astype(np.int64)
         self.dual_coef_ = np.zeros((len(points), len(self.support_)))
         for problem, own in enumerate(points):
@@ -154,6 +158,9 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
                 rows, multipliers = zip(*own)
                 self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
         return self
+
+    def _known_words(self, iterations: int) -> str:
+        return "The fit in place of Liblinear failed to converge, increase the number of iterations. "
 
 
 def _refuse_as_liblinear(penalty: str, loss: str, dual: Any) -> None:
