@@ -146,6 +146,11 @@ class _Counted(Scored, CertifiedClassifier):
             The updated estimator.
         """
         self._validate_params()
+        known = getattr(self, "classes_", None) if classes is None else np.unique(classes)
+        if known is not None and len(known) == 1:
+            # The only class there is needs no engine, and no proof.
+            self._forget()
+            return super().partial_fit(X, y, classes, sample_weight)
         self._remember(y)
         first = _check_partial_fit_first_call(self, classes)
         X, y = checked(self, X, y, reset=first, **self._accepts)
