@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from . import _engine
 from .arrays import checked, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
-from .exceptions import SeparationWarning
+from .exceptions import SeparationWarning, warn
 from .prediction import LinearPredictions
 
 
@@ -146,18 +145,17 @@ class Certified:
                 # What follows the finding names options of the command line.
                 note = next(iter(fit.get("notes", [])), "the classes can be separated").split("; use --")[0]
                 advice = "coef_ is that direction, not an estimate; a finite C has an answer"
-                warnings.warn(f"{note} ({advice})", SeparationWarning, stacklevel=4)
+                warn(f"{note} ({advice})", SeparationWarning)
             elif status in ("IterationLimit", "TimeLimit"):
                 self._warn_limit(fit)
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         gap = self.certificate_.relative_gap
         reached = f" (relative gap {gap:.3g})" if gap is not None else ""
-        warnings.warn(
+        warn(
             f"{self._known_words(fit['iterations'])}{type(self).__name__} ended after {fit['iterations']} iterations"
             f" before its tolerance was certified{reached}. Increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _known_words(self, iterations: int) -> str:
@@ -190,6 +188,10 @@ class Certified:
         models = models if isinstance(models, list) else [models]
         documents = [json.loads(model.part("certificate")) for model in models]
         return Certificate.of(documents, all(model.holds for model in models))
+
+    def _is_theirs(self) -> bool:
+        """Whether what is asked for is beyond the engine: then the fit is scikit-learn's own."""
+        return False
 
     def _forget(self) -> None:
         """Leaves what an earlier fit claimed: what follows is scikit-learn's own, and claims nothing."""
@@ -339,6 +341,40 @@ class CertifiedClassifier(Certified):
         return self._verified(X, [(codes, names)], self._row_weights(X, codes, sample_weight))
 
 
+class CertifiedFit(CertifiedClassifier):
+    """Mixin: classifiers whose `fit` takes rows, labels and weights."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, sample_weight)
+        self._remember(y)
+        X, y = checked(self, X, y)
+        self._learn(X, self._labels(y), sample_weight)
+        return self
+
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
+        """Fits to checked rows, whose classes are given by number, and sets the attributes."""
+        raise NotImplementedError
+
+
 class WeighedClasses(CertifiedClassifier):
     """Mixin: classifiers to which the weight of a class is a weight of its rows, like any other."""
 
@@ -357,6 +393,43 @@ class WeighedClasses(CertifiedClassifier):
 
 class CertifiedRegressor(LinearPredictions, Certified):
     """Mixin: regressors."""
+
+    #: Whether there may be several targets.
+    _many_targets = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, sample_weight)
+        self._remember(y)
+        X, y = checked(self, X, y, y_numeric=True, multi_output=self._many_targets)
+        self._learn(X, y, self._weights(sample_weight, X))
+        return self
+
+    def _is_theirs(self) -> bool:
+        # The engine knows no bounds on coefficients.
+        return bool(getattr(self, "positive", False))
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Fits to checked rows, and sets the attributes."""
+        raise NotImplementedError
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:
         """Recompute the certificate from data; the solver's own numbers are not trusted.

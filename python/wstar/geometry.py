@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .arrays import checked
-from .base import CertifiedClassifier, seed
-from .exceptions import SeparationWarning
+from .base import CertifiedClassifier, CertifiedFit, seed
+from .exceptions import SeparationWarning, warn
 from .perceptron import MistakeDriven
 from .prediction import LinearClassifications
 
@@ -193,9 +192,7 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         except ValueError as error:
             if self.inseparable == "error" or "separa" not in str(error):
                 raise
-            warnings.warn(
-                f"{error}; this is the soft margin with C={self.C:g}", SeparationWarning, stacklevel=2
-            )
+            warn(f"{error}; this is the soft margin with C={self.C:g}", SeparationWarning)
             soft = LinearSVC(
                 loss="hinge", C=self.C, tol=self.tol, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs
             ).fit(X, y)
@@ -216,8 +213,11 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         return self
 
 
-class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
+class MinErrorClassifier(_Linear, CertifiedFit, BaseEstimator):
     """The hyperplane that classifies the fewest rows wrongly, for two classes.
+
+    A weight of a row is what an error on it costs. Weights of classes come in as those of their rows
+    (``sklearn.utils.compute_sample_weight``).
 
     To find it takes exponential time in the worst case: the search ends after `max_seconds` with the best hyperplane
     found, and the certificate then says what is known.
@@ -270,28 +270,7 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MinErrorClassifier:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What an error on each row costs, by default 1. Weights of classes come in here, by
-            ``sklearn.utils.compute_sample_weight``.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         if len(self.classes_) > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         settings = {
@@ -304,11 +283,8 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         self.errors_ = int(claim["errors"])
         self.cost_ = float(claim["cost"])
         self.lower_bound_ = float(claim["lower_bound"])
-        return self
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
-            "the least error was not proved in time: increase max_seconds", ConvergenceWarning, stacklevel=5
-        )
+        warn("the least error was not proved in time: increase max_seconds", ConvergenceWarning)

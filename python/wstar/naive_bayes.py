@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_non_negative
 from . import _engine
 from .arrays import checked
 from .base import CertifiedClassifier, written
-from .prediction import Scored
+from .prediction import Classifications, Probabilities
 
 
-class _Counted(Scored, CertifiedClassifier):
+class _Counted(Probabilities, Classifications, CertifiedClassifier):
     """What the three densities share."""
 
     def _own_priors(self) -> bool:
@@ -63,51 +63,6 @@ class _Counted(Scored, CertifiedClassifier):
                 return np.zeros(len(scores), dtype=np.int64), dtype
             return np.full_like(scores, what == "probabilities"), dtype
         return super()._ask(X, what)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        return self._decided(X)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return self._ask(X, "probabilities")[0]
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return self._ask(X, "log-probabilities")[0]
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """The logarithms of the joint probabilities of row and class.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,7 +15,8 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from .arrays import checked, matrix
-from .base import WeighedClasses, seed
+from .base import CertifiedFit, WeighedClasses, seed
+from .exceptions import warn
 from .prediction import LinearClassifications
 from .sgd import check_start, flat_start
 
@@ -41,11 +41,10 @@ class MistakeDriven(WeighedClasses):
         }
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
-        warnings.warn(
+        warn(
             f"{type(self).__name__} made {fit['passes']} passes and still makes mistakes. The classes may overlap"
             " (wstar.separate decides); else increase max_iter.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _passes(self) -> int:
@@ -123,7 +122,7 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
             The fitted estimator.
         """
         self._validate_params()
-        if self._walks():
+        if self._is_theirs():
             self._forget()
             return super().fit(X, y, coef_init, intercept_init, sample_weight)
         self._remember(y)
@@ -140,8 +139,8 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         return self
 
-    def _walks(self) -> bool:
-        """Whether scikit-learn's own stochastic descent is asked for, which proves nothing."""
+    def _is_theirs(self) -> bool:
+        # A stochastic descent with a penalty, or one that stops by other rows: a walk, which proves nothing.
         return self.penalty is not None or self.early_stopping
 
     def _partial_fit(
@@ -158,7 +157,7 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         intercept_init: Any,
     ) -> Perceptron:
         """One pass over these rows: what scikit-learn's `partial_fit` asks for."""
-        if self._walks():
+        if self._is_theirs():
             self._forget()
             how = (alpha, loss, learning_rate, max_iter, classes, sample_weight, coef_init, intercept_init)
             return super()._partial_fit(X, y, *how)
@@ -209,7 +208,7 @@ _PARAMETERS = """max_iter : int, default={passes}
         The updates made, and how many are possible."""
 
 
-class _Passes(MistakeDriven, BaseEstimator):
+class _Passes(CertifiedFit, MistakeDriven, BaseEstimator):
     """What the learners of a set number of passes share."""
 
     _method = ""
@@ -242,27 +241,7 @@ class _Passes(MistakeDriven, BaseEstimator):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         settings = self._run_settings(self._method, self.max_iter)
         model = self._engine_fit(X, self._goal(codes), self._row_weights(X, codes, sample_weight), settings)
         planes = model.hyperplanes()
@@ -270,7 +249,6 @@ class _Passes(MistakeDriven, BaseEstimator):
             self.coef_, self.intercept_ = planes
         self._keep(model)
         self.n_iter_ = self._passes()
-        return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -278,7 +256,7 @@ class _Passes(MistakeDriven, BaseEstimator):
         return tags
 
 
-class VotedPerceptron(ClassifierMixin, _Passes):
+class VotedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
     __doc__ = f"""All hyperplanes of a perceptron's run vote (Freund and Schapire, 1999).
 
     Parameters
@@ -296,40 +274,15 @@ class VotedPerceptron(ClassifierMixin, _Passes):
 
     _method = "voted-perceptron"
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The votes, by how long their hyperplanes lasted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the votes for the second, less those for the first.
-        """
+    def _ask(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
+        """The votes for each class, by how long their hyperplanes lasted, and what they decide."""
         check_is_fitted(self)
         X = checked(self, X, reset=False)
-        votes = self.model_.scores(matrix(X), self._threads(X))
-        return votes.ravel() if votes.shape[1] == 1 else votes
+        count = self.model_.decide if what == "classes" else self.model_.scores
+        return count(matrix(X), self._threads(X)), X.dtype
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label with most votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        X = checked(self, X, reset=False)
-        return self.classes_[self.model_.decide(matrix(X), self._threads(X))]
+    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
+        return found
 
 
 class AveragedPerceptron(LinearClassifications, ClassifierMixin, _Passes):

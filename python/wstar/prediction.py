@@ -60,55 +60,13 @@ class Scored:
             return functions.classify(taken, count)
         return functions.answer(taken, what, count)
 
-    def _decided(self, X: Any) -> np.ndarray:
-        codes, _ = self._ask(X, "classes")
-        return self.classes_.take(codes)
-
-
-class Hyperplanes(Scored):
-    """Mixin: the score functions are the hyperplanes of `coef_` and `intercept_`."""
-
-    def _functions(self) -> _engine.Scores:
-        coef, intercept = self.coef_, self.intercept_
-        try:
-            return _engine.Scores.linear(coef, intercept)
-        except (TypeError, ValueError):
-            # In single precision, sparse, in other strides, or one intercept in an array for several targets.
-            pass
-        if sp.issparse(coef):
-            coef = coef.toarray()
-        coef = np.ascontiguousarray(coef, dtype=np.float64)
-        coef = coef.reshape(-1, coef.shape[-1])
-        intercept = np.asarray(intercept, dtype=np.float64).reshape(-1)
-        if len(intercept) != len(coef):
-            intercept = np.broadcast_to(intercept, len(coef))
-        return _engine.Scores.linear(coef, np.ascontiguousarray(intercept))
-
     def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
-        """In single precision if rows and hyperplanes are."""
-        single = dtype == np.float32 and self.coef_.dtype == np.float32
-        return found.astype(np.float32) if single else found
+        """What was found in the precision that it is asked for in: double."""
+        return found
 
 
-class LinearClassifications(Hyperplanes):
-    """Mixin: classes by hyperplanes."""
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is predicted, else one for each class.
-        """
-        scores, dtype = self._ask(X, "scores")
-        scores = self._narrowed(scores, dtype)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+class Classifications(Scored):
+    """Mixin: the class of the largest score."""
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.
@@ -123,14 +81,11 @@ class LinearClassifications(Hyperplanes):
         ndarray of shape (n_samples,)
             Labels.
         """
-        return self._decided(X)
-
-    def _predict_proba_lr(self, X: Any) -> np.ndarray:
-        """Scores as log odds of each class against the rest, where scikit-learn's classes ask for it."""
-        return self._narrowed(*self._ask(X, "odds"))
+        codes, _ = self._ask(X, "classes")
+        return self.classes_.take(codes)
 
 
-class Probabilities(Hyperplanes):
+class Probabilities(Scored):
     """Mixin: scores are log odds, or logarithms of probabilities up to a constant."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -162,6 +117,56 @@ class Probabilities(Hyperplanes):
             In the order of `classes_`.
         """
         return self._narrowed(*self._ask(X, "log-probabilities"))
+
+
+class Hyperplanes(Scored):
+    """Mixin: the score functions are the hyperplanes of `coef_` and `intercept_`."""
+
+    def _functions(self) -> _engine.Scores:
+        coef, intercept = self.coef_, self.intercept_
+        try:
+            return _engine.Scores.linear(coef, intercept)
+        except (TypeError, ValueError):
+            # In single precision, sparse, in other strides, or one intercept in an array for several targets.
+            pass
+        if sp.issparse(coef):
+            coef = coef.toarray()
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        coef = coef.reshape(-1, coef.shape[-1])
+        intercept = np.asarray(intercept, dtype=np.float64).reshape(-1)
+        if len(intercept) != len(coef):
+            intercept = np.broadcast_to(intercept, len(coef))
+        return _engine.Scores.linear(coef, np.ascontiguousarray(intercept))
+
+    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
+        """In single precision if rows and hyperplanes are."""
+        single = dtype == np.float32 and self.coef_.dtype == np.float32
+        return found.astype(np.float32) if single else found
+
+
+class LinearClassifications(Classifications, Hyperplanes):
+    """Mixin: classes by hyperplanes."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where the second is predicted, else one for each class.
+        """
+        scores, dtype = self._ask(X, "scores")
+        scores = self._narrowed(scores, dtype)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _predict_proba_lr(self, X: Any) -> np.ndarray:
+        """Scores as log odds of each class against the rest, where scikit-learn's classes ask for it."""
+        return self._narrowed(*self._ask(X, "odds"))
 
 
 class LinearPredictions(Hyperplanes):

@@ -106,37 +106,14 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        if self.positive:
-            self._forget()
-            return super().fit(X, y, sample_weight)
-        self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=True)
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         targets = 1 if y.ndim == 1 else y.shape[1]
         settings = [_settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)]
-        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        self._fit_targets(X, y, weights, settings)
         if y.ndim == 2 and y.shape[1] == 1:
             self.coef_ = self.coef_.ravel()
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
-        return self
 
 
 class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.RidgeClassifier):
@@ -267,7 +244,7 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         check_is_fitted(self, attributes=["_label_binarizer"])
         if self._label_binarizer.y_type_.startswith("multilabel"):
             return self._label_binarizer.inverse_transform(2 * (self.decision_function(X) > 0) - 1)
-        return self._decided(X)
+        return super().predict(X)
 
     _targets = staticmethod(CertifiedRegressor._targets)
     _scaled_to = staticmethod(CertifiedRegressor._scaled_to)

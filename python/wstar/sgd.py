@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn import linear_model
 
 from .arrays import checked
 from .base import WeighedClasses, seed
+from .exceptions import warn
 from .prediction import LinearClassifications
 
 #: scikit-learn's losses as the library's method and loss.
@@ -146,7 +146,7 @@ n_iter_no_change
         """
         self._validate_params()
         self._more_validate_params()
-        if self.early_stopping or self.average or self.loss not in _LOSSES:
+        if self._is_theirs():
             self._forget()
             return super().fit(X, y, coef_init, intercept_init, sample_weight)
         self._remember(y)
@@ -180,13 +180,15 @@ n_iter_no_change
         self.n_iter_ = self._iterations()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         if self.power_t < 0:
-            warnings.warn(
+            warn(
                 "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. "
                 "Use values in the range [0.0, inf) instead.",
                 FutureWarning,
-                stacklevel=2,
             )
         return self
+
+    def _is_theirs(self) -> bool:
+        return bool(self.early_stopping or self.average) or self.loss not in _LOSSES
 
     def _partial_fit(self, *args: Any, **how: Any) -> Any:
         # Stochastic steps prove nothing.

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import svm
 
-from .arrays import checked
-from .base import CertifiedClassifier, seed
+from .base import CertifiedFit, seed
 from .prediction import LinearClassifications
 
 
-class LinearSVC(LinearClassifications, CertifiedClassifier, svm.LinearSVC):
+class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     """The linear support vector machine, with its support vectors and a certificate.
 
     Minimises ``R(w) + C * sum_i s_i * loss_i`` with the hinge or its square and ``R`` one of ``||w||²/2`` and
@@ -108,33 +107,16 @@ class LinearSVC(LinearClassifications, CertifiedClassifier, svm.LinearSVC):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Fit and certify.
+    def _is_theirs(self) -> bool:
+        return self.multi_class == "crammer_singer"
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("support_", "dual_coef_"):
+            self.__dict__.pop(name, None)
 
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        if self.multi_class == "crammer_singer":
-            self._forget()
-            for name in ("support_", "dual_coef_"):
-                self.__dict__.pop(name, None)
-            return super().fit(X, y, sample_weight)
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         _refuse_as_liblinear(self.penalty, self.loss, self.dual)
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
         settings = {
             "method": "svm",
             "loss": self.loss.replace("_", "-"),
@@ -157,7 +139,6 @@ class LinearSVC(LinearClassifications, CertifiedClassifier, svm.LinearSVC):
             if own:
                 rows, multipliers = zip(*own)
                 self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
-        return self
 
     def _known_words(self, iterations: int) -> str:
         return "The fit in place of Liblinear failed to converge, increase the number of iterations. "
