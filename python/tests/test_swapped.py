@@ -13,8 +13,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "python.md"
 FILES = {
     "sklearn.linear_model.tests.test_logistic": ([], 271),
     "sklearn.linear_model.tests.test_base": ([], 74),
-    "sklearn.linear_model.tests.test_ridge": ([], 0),
-    "sklearn.linear_model.tests.test_coordinate_descent": ([], 0),
+    "sklearn.linear_model.tests.test_ridge": ([], 1077),
+    "sklearn.linear_model.tests.test_coordinate_descent": ([], 275),
     "sklearn.linear_model.tests.test_perceptron": ([], 6),
     "sklearn.linear_model.tests.test_sgd": ([], 247),
     "sklearn.linear_model.tests.test_quantile": ([], 54),
