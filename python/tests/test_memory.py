@@ -11,7 +11,8 @@ import wstar
 
 # Kilobytes before and at the peak of a fit; the data are made a column at a time, so that making them has no peak.
 SCRIPT = """
-import resource, sys
+import sys, warnings
+warnings.simplefilter("ignore")
 import numpy as np, scipy.sparse as sp
 import wstar
 order, name = sys.argv[1], sys.argv[2]
@@ -24,11 +25,13 @@ y = X[:, 0] + 0.5 * X[:, 1] + random.standard_normal(n)
 if name not in ("Ridge", "LinearRegression", "Lasso"):
     y = (y > 0).astype(int)
 size = X.nbytes
-if order == "csr":
-    data = X.reshape(-1)
-    X = sp.csr_matrix(
-        (data, np.tile(np.arange(d, dtype=np.int32), n), np.arange(n + 1, dtype=np.int32) * d), shape=(n, d)
-    )
+if order.startswith("csr"):
+    dtype = np.int32 if order == "csr" else np.int64
+    rows = sp.csr_matrix((n, d))
+    # By attribute: scipy's constructor narrows indices that fit.
+    rows.data, rows.indices = X.reshape(-1), np.tile(np.arange(d, dtype=dtype), n)
+    rows.indptr = np.arange(n + 1, dtype=dtype) * dtype(d)
+    X = rows
     size += X.indices.nbytes + X.indptr.nbytes
 getattr(wstar, name)().fit(X[:1000], y[:1000])
 # What is left of making the data is given back, and the mark of the peak is set to what is used now.
@@ -37,8 +40,9 @@ with open("/proc/self/clear_refs", "w") as file:
 def kilobytes(field):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(field))
 before = kilobytes("VmRSS")
-model = getattr(wstar, name)().fit(X, y)
-assert model.certificate_.holds
+model = getattr(wstar, name)(**({"max_iter": 2} if name == "Perceptron" else {})).fit(X, y)
+assert model.certificate_.holds or name == "Perceptron"
+model.predict(X)
 print((kilobytes("VmHWM") - before) * 1024 / size)
 """
 
@@ -46,13 +50,21 @@ print((kilobytes("VmHWM") - before) * 1024 / size)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize(
     "order, name",
-    [("C", "LogisticRegression"), ("F", "LogisticRegression"), ("csr", "LogisticRegression"), ("C", "Ridge")],
+    [
+        ("C", "LogisticRegression"),
+        ("F", "LogisticRegression"),
+        ("csr", "LogisticRegression"),
+        ("csr64", "LogisticRegression"),
+        ("C", "Ridge"),
+        ("C", "Perceptron"),
+        ("C", "GaussianNB"),
+    ],
 )
 def test_peak_of_a_fit(order, name):
     command = [sys.executable, "-c", SCRIPT, order, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) <= 0.2
+    assert float(done.stdout) <= (0.4 if order == "csr64" else 0.2)
 
 
 def test_all_layouts_give_the_same_bits():
@@ -65,7 +77,8 @@ def test_all_layouts_give_the_same_bits():
         rows, wstar.LogisticRegression().fit(np.repeat(X, 2, axis=1)[:, ::2], y).coef_
     )
     sparse = sp.csr_matrix(X)
-    wide = sp.csr_matrix((sparse.data, sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)))
+    wide = sparse.copy()
+    wide.indices, wide.indptr = sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)
     for other in (sparse, wide, sparse.tocsc(), sp.csr_array(X)):
         np.testing.assert_allclose(wstar.LogisticRegression().fit(other, y).coef_, rows, rtol=1e-9)
     halves = X.astype(np.float32)

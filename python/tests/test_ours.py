@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
@@ -117,13 +118,103 @@ def test_perceptrons():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_partial_fit_leaves_no_certificate():
+@pytest.mark.parametrize(
+    "kind",
+    [
+        wstar.Perceptron,
+        wstar.VotedPerceptron,
+        wstar.AveragedPerceptron,
+        wstar.PocketPerceptron,
+        wstar.MinErrorClassifier,
+    ],
+)
+def test_a_weight_is_a_number_of_rows(kind):
     X, y = iris()
-    for model in (wstar.SGDClassifier(), wstar.Perceptron(), wstar.GaussianNB(), wstar.MultinomialNB()):
-        model.fit(X, y)
-        assert model.certificate_.kind != "none"
+    X, y = X[50::3], y[50::3]
+    random = np.random.default_rng(1)
+    weights = random.integers(0, 4, len(y))
+    order = random.permutation(weights.sum())
+    repeated, labels = np.repeat(X, weights, axis=0)[order], np.repeat(y, weights)[order]
+    one = kind().fit(X, y, sample_weight=weights)
+    other = kind().fit(repeated, labels)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-9)
+    assert one.verify(X, y, weights)
+    assert other.verify(repeated, labels)
+    half = kind().fit(X, y, sample_weight=weights / 2)
+    assert half.verify(X, y, weights / 2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [wstar.Perceptron, wstar.AveragedPerceptron])
+def test_weights_of_classes_are_weights_of_rows(kind):
+    X, y = iris()
+    X, y = X[50:], y[50:]
+    one = kind(class_weight={1: 3.0}).fit(X, y)
+    other = kind().fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-9)
+    assert one.verify(X, y)
+    assert kind(class_weight="balanced").fit(X, y).verify(X, y)
+
+
+def test_the_least_cost_weighs_errors():
+    X, y = iris()
+    X, y = X[50:], y[50:]
+    plain = wstar.MinErrorClassifier().fit(X, y)
+    assert (plain.errors_, plain.cost_) == (1, 1.0)
+    wrong = plain.predict(X) != y
+    dear = wstar.MinErrorClassifier().fit(X, y, sample_weight=np.where(wrong, 10.0, 1.0))
+    assert dear.certificate_.holds
+    assert dear.cost_ == dear.lower_bound_
+    assert dear.cost_ < 10
+    assert not (dear.predict(X) != y)[wrong].any()
+
+
+def test_partial_fit_of_naive_bayes_is_the_fit_of_all_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    for model in (wstar.GaussianNB(), wstar.MultinomialNB(), wstar.BernoulliNB(binarize=15.0)):
+        whole = clone(model).fit(X, y)
+        # The first batches hold one class only.
+        order = np.argsort(y, kind="stable")
+        for rows in np.array_split(order, 7):
+            model.partial_fit(X[rows], y[rows], classes=[0, 1])
+        np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-8, atol=1e-12)
+        assert model.certificate_.holds
+        assert model.verify(X, y)
+        assert not model.verify(X[::-1], y)
+        # From a fit it goes on, weighted rows being rows.
+        more = clone(model).fit(X[order[:400]], y[order[:400]])
+        rest = order[400:]
+        more.partial_fit(X[rest[::2]], y[rest[::2]], sample_weight=np.full(len(rest[::2]), 1.0))
+        more.partial_fit(X[rest[1::2]], y[rest[1::2]])
+        np.testing.assert_allclose(more.predict_proba(X), whole.predict_proba(X), rtol=1e-8, atol=1e-12)
+        assert more.verify(X, y)
+        with pytest.raises(ValueError, match="do not exist in the initial classes"):
+            model.partial_fit(X[:2], [7, 8])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_partial_fit_of_the_perceptron_is_a_pass():
+    X, y = iris()
+    model = wstar.Perceptron()
+    for rows in np.array_split(np.random.default_rng(0).permutation(len(y)), 5):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        assert model.certificate_.kind == "mistake-bound"
+        assert model.verify(X[rows], y[rows])
+    assert model.t_ == 1 + len(y)
+    for _ in range(100):
         model.partial_fit(X, y)
-        assert model.certificate_.kind == "none"
+    assert model.score(X, y) > 0.8
+    # A pass of `fit` and one of `partial_fit` are the same.
+    once = wstar.Perceptron(max_iter=1).fit(X[50:], y[50:])
+    first = wstar.Perceptron().partial_fit(X[50:], y[50:], classes=[1, 2])
+    np.testing.assert_array_equal(once.coef_, first.coef_)
+
+
+def test_partial_fit_of_stochastic_descent_leaves_no_certificate():
+    X, y = iris()
+    model = wstar.SGDClassifier().fit(X, y)
+    assert model.certificate_.holds
+    assert model.partial_fit(X, y).certificate_.kind == "none"
 
 
 def models():

@@ -1,7 +1,7 @@
 """The engine: arrays in, models out."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,21 @@ Matrix: TypeAlias = (
 # Real numbers, or the number of each row's class and the names of the classes.
 Goal: TypeAlias = npt.NDArray[np.float64] | tuple[npt.NDArray[np.uint32], Sequence[str]]
 Weights: TypeAlias = npt.NDArray[np.float64] | None
-Names: TypeAlias = dict[str, Any]
+# The weight of each class, its counts or means, and for Gaussians its squared deviations from the mean.
+Sums: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]
+
+class Table(TypedDict):
+    x: Matrix
+    y: Goal
+    weights: Weights
+    features: list[str] | None
+    target: str | None
+
+class Asked(TypedDict):
+    names: tuple[str, str]
+    intercept: bool
+    margin: bool
+    max_seconds: float | None
 
 class Fitted:
     @staticmethod
@@ -35,29 +49,28 @@ class Fitted:
     def scores(self, x: Matrix, threads: int) -> npt.NDArray[np.float64]: ...
     def decide(self, x: Matrix, threads: int) -> npt.NDArray[np.uint32]: ...
     def probabilities(self, x: Matrix, threads: int) -> npt.NDArray[np.float64] | None: ...
-    def verify(
-        self, x: Matrix, y: Goal, weights: Weights, names: Names, threads: int
-    ) -> tuple[list[str], str]: ...
-    def support(
-        self, x: Matrix, y: Goal, weights: Weights, names: Names, threads: int
-    ) -> list[list[tuple[int, float]]]: ...
+    def verify(self, data: Table, threads: int) -> tuple[list[str], str]: ...
+    def support(self, data: Table, threads: int) -> list[list[tuple[int, float]]]: ...
 
-def fit(
-    x: Matrix,
-    y: Goal,
-    weights: Weights,
-    names: Names,
-    settings: str,
-    start: Fitted | None,
-    threads: int,
-) -> Fitted: ...
+class Scores:
+    @staticmethod
+    def linear(
+        weights: npt.NDArray[np.float64],
+        intercepts: npt.NDArray[np.float64] | float,
+        threshold: float | None = None,
+    ) -> Scores: ...
+    @staticmethod
+    def gaussian(
+        priors: npt.NDArray[np.float64], means: npt.NDArray[np.float64], variances: npt.NDArray[np.float64]
+    ) -> Scores: ...
+    def answer(self, x: Matrix, ask: str, threads: int) -> tuple[npt.NDArray[np.float64], bool]: ...
+    def classify(self, x: Matrix, threads: int) -> tuple[npt.NDArray[np.int64], bool]: ...
+
+def fit(data: Table, settings: str, start: Fitted | None, threads: int) -> Fitted: ...
+def tally(
+    data: Table, settings: str, before: Sums | None, seen: int, threads: int
+) -> tuple[Sums, Fitted | None]: ...
 def separate(
-    x: Matrix,
-    signs: npt.NDArray[np.int8],
-    names: tuple[str, str],
-    intercept: bool,
-    margin: bool,
-    max_seconds: float | None,
-    threads: int,
+    x: Matrix, signs: npt.NDArray[np.int8], asked: Asked, threads: int
 ) -> tuple[str | None, str]: ...
 def check_proof(proof: str, x: Matrix, signs: npt.NDArray[np.int8], threads: int) -> bool: ...

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
 from .arrays import checked, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
-from .exceptions import SeparationWarning
+from .exceptions import SeparationWarning, warn
+from .prediction import LinearPredictions
 
 
 def class_name(label: Any) -> str:
@@ -49,6 +50,12 @@ def scaled(
     return {**settings, "tol": max(settings["tol"] * min(1.0, objective), 1e-15)}
 
 
+def written(settings: dict[str, Any]) -> str:
+    """Settings of the library as it reads them; what is None is its own choice."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return json.dumps({"no_intercept": False, "seed": 0, **given})
+
+
 class Certified:
     """Mixin: fits by the engine, and everything that comes with a certificate."""
 
@@ -61,9 +68,13 @@ class Certified:
     def _threads(self, X: Any) -> int:
         return threads(getattr(self, "n_jobs", None), size(X))
 
-    def _names(self, y: Any = None) -> dict[str, Any]:
+    def _table(self, X: Any, goal: Any, weights: np.ndarray | None) -> _engine.Table:
+        """A data set as the engine takes it."""
         names = getattr(self, "feature_names_in_", None)
         return {
+            "x": matrix(X),
+            "y": goal,
+            "weights": weights,
             "features": None if names is None else [str(name) for name in names],
             "target": getattr(self, "_target_name", "y"),
         }
@@ -88,12 +99,7 @@ class Certified:
         self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None
     ) -> _engine.Fitted:
         """Fits one model; `settings` are those of the library, by its names."""
-        given = {name: value for name, value in settings.items() if value is not None}
-        given.setdefault("no_intercept", False)
-        given.setdefault("seed", 0)
-        return _engine.fit(
-            matrix(X), goal, weights, self._names(), json.dumps(given), start, self._threads(X)
-        )
+        return _engine.fit(self._table(X, goal, weights), written(settings), start, self._threads(X))
 
     def _goal(self, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
         names = [class_name(label) for label in self.classes_]
@@ -139,19 +145,22 @@ class Certified:
                 # What follows the finding names options of the command line.
                 note = next(iter(fit.get("notes", [])), "the classes can be separated").split("; use --")[0]
                 advice = "coef_ is that direction, not an estimate; a finite C has an answer"
-                warnings.warn(f"{note} ({advice})", SeparationWarning, stacklevel=4)
+                warn(f"{note} ({advice})", SeparationWarning)
             elif status in ("IterationLimit", "TimeLimit"):
                 self._warn_limit(fit)
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         gap = self.certificate_.relative_gap
         reached = f" (relative gap {gap:.3g})" if gap is not None else ""
-        warnings.warn(
-            f"{type(self).__name__} ended after {fit['iterations']} iterations before its tolerance was"
-            f" certified{reached}. Increase max_iter or tol.",
+        warn(
+            f"{self._known_words(fit['iterations'])}{type(self).__name__} ended after {fit['iterations']} iterations"
+            f" before its tolerance was certified{reached}. Increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=5,
         )
+
+    def _known_words(self, iterations: int) -> str:
+        """The words by which users know such a warning, and may filter it; by default none."""
+        return ""
 
     def _iterations(self) -> int:
         models = self.model_ if isinstance(self.model_, list) else [self.model_]
@@ -161,7 +170,10 @@ class Certified:
         check_is_fitted(self)
         model = getattr(self, "model_", None)
         if model is None:
-            raise ValueError(f"this {type(self).__name__} was changed after its fit and has no certificate")
+            raise ValueError(
+                f"this {type(self).__name__} carries no certificate: it was fitted, or went on, by scikit-learn's own"
+                " solver"
+            )
         if isinstance(model, list):
             raise TypeError("a fit of several targets is several models: fit each target by itself")
         return model
@@ -177,13 +189,20 @@ class Certified:
         documents = [json.loads(model.part("certificate")) for model in models]
         return Certificate.of(documents, all(model.holds for model in models))
 
-    def _verified(self, X: Any, goals: list[Any], sample_weight: Any) -> Verification:
-        models = self.model_ if isinstance(self.model_, list) else [self.model_]
-        weights = self._weights(sample_weight, X)
+    def _is_theirs(self) -> bool:
+        """Whether what is asked for is beyond the engine: then the fit is scikit-learn's own."""
+        return False
+
+    def _forget(self) -> None:
+        """Leaves what an earlier fit claimed: what follows is scikit-learn's own, and claims nothing."""
+        self.__dict__.pop("model_", None)
+
+    def _verified(self, X: Any, goals: list[Any], weights: np.ndarray | None) -> Verification:
+        models = self.model_ if isinstance(getattr(self, "model_", None), list) else [self._model()]
         objections: list[str] = []
         documents = []
         for model, goal in zip(models, goals):
-            found, document = model.verify(matrix(X), goal, weights, self._names(), self._threads(X))
+            found, document = model.verify(self._table(X, goal, weights), self._threads(X))
             objections += found
             documents.append(json.loads(document))
         return Verification(not objections, objections, Certificate.of(documents, not objections))
@@ -218,6 +237,9 @@ class Certified:
         """
         check_is_fitted(self)
         certificate = self.certificate_
+        if "model_" not in self.__dict__:
+            title = f"{type(self).__name__}: {self.n_features_in_} features"
+            return Summary(title, [("not proved", certificate.claim())], [], [])
         models = self.model_ if isinstance(self.model_, list) else [self.model_]
         fit = json.loads(models[0].part("fit"))
         lines = [("certified" if certificate.holds else "not proved", certificate.claim())]
@@ -271,11 +293,15 @@ class CertifiedClassifier(Certified):
             )
         return codes
 
+    def _row_weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        """How much each row counts to the engine, which weighs classes by its settings."""
+        return self._weights(sample_weight, X)
+
     def _fit_hyperplanes(
         self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None
     ) -> None:
         """Fits, and sets what all linear classifiers have."""
-        weights = self._weights(sample_weight, X)
+        weights = self._row_weights(X, codes, sample_weight)
         settings = scaled(settings, weights, X.shape[0])
         model = self._engine_fit(X, self._goal(codes), weights, settings, start)
         self.coef_, self.intercept_ = model.hyperplanes()
@@ -311,11 +337,99 @@ class CertifiedClassifier(Certified):
         """
         names = json.loads(self._model().part("classes"))
         X, y = checked(self, X, y, reset=False)
-        return self._verified(X, [(self._coded(y), names)], sample_weight)
+        codes = self._coded(y)
+        return self._verified(X, [(codes, names)], self._row_weights(X, codes, sample_weight))
 
 
-class CertifiedRegressor(Certified):
+class CertifiedFit(CertifiedClassifier):
+    """Mixin: classifiers whose `fit` takes rows, labels and weights."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, sample_weight)
+        self._remember(y)
+        X, y = checked(self, X, y)
+        self._learn(X, self._labels(y), sample_weight)
+        return self
+
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
+        """Fits to checked rows, whose classes are given by number, and sets the attributes."""
+        raise NotImplementedError
+
+
+class WeighedClasses(CertifiedClassifier):
+    """Mixin: classifiers to which the weight of a class is a weight of its rows, like any other."""
+
+    def _row_weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        """How often each row is there: its own weight times that of its class."""
+        weights = self._weights(sample_weight, X)
+        by_class = getattr(self, "class_weight", None)
+        if by_class is None:
+            return weights
+        labels = self.classes_[codes]
+        factors = compute_class_weight(by_class, classes=self.classes_, y=labels, sample_weight=weights)[
+            codes
+        ]
+        return factors if weights is None else factors * weights
+
+
+class CertifiedRegressor(LinearPredictions, Certified):
     """Mixin: regressors."""
+
+    #: Whether there may be several targets.
+    _many_targets = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit and certify.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, sample_weight)
+        self._remember(y)
+        X, y = checked(self, X, y, y_numeric=True, multi_output=self._many_targets)
+        self._learn(X, y, self._weights(sample_weight, X))
+        return self
+
+    def _is_theirs(self) -> bool:
+        # The engine knows no bounds on coefficients.
+        return bool(getattr(self, "positive", False))
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+        """Fits to checked rows, and sets the attributes."""
+        raise NotImplementedError
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:
         """Recompute the certificate from data; the solver's own numbers are not trusted.
@@ -336,7 +450,7 @@ class CertifiedRegressor(Certified):
         """
         check_is_fitted(self)
         X, y = checked(self, X, y, y_numeric=True, multi_output=True, reset=False)
-        return self._verified(X, self._targets(y), sample_weight)
+        return self._verified(X, self._targets(y), self._weights(sample_weight, X))
 
     @staticmethod
     def _targets(y: np.ndarray) -> list[np.ndarray]:

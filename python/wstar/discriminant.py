@@ -12,9 +12,15 @@ from sklearn.utils.validation import validate_data
 
 from .arrays import checked
 from .base import CertifiedClassifier
+from .prediction import LinearClassifications, Probabilities
 
 
-class LinearDiscriminantAnalysis(CertifiedClassifier, discriminant_analysis.LinearDiscriminantAnalysis):
+class LinearDiscriminantAnalysis(
+    Probabilities,
+    LinearClassifications,
+    CertifiedClassifier,
+    discriminant_analysis.LinearDiscriminantAnalysis,
+):
     """Gaussian classes that share a covariance, with a certificate.
 
     Means, covariance and hyperplanes are the engine's. What `transform` needs (`scalings_`, `xbar_`,

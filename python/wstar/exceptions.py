@@ -1,4 +1,9 @@
-"""The package's own warnings."""
+"""The package's own warnings, and where they are raised."""
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class SeparationWarning(UserWarning):
@@ -7,3 +12,11 @@ class SeparationWarning(UserWarning):
     The coefficients are then a direction along which the likelihood keeps rising, and not an estimate; a
     penalty (a finite `C`) or Firth's correction has an answer.
     """
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warns at the line of the caller that is not of this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .arrays import checked
-from .base import CertifiedClassifier, seed
-from .exceptions import SeparationWarning
+from .base import CertifiedClassifier, CertifiedFit, seed
+from .exceptions import SeparationWarning, warn
 from .perceptron import MistakeDriven
+from .prediction import LinearClassifications
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class _Linear(LinearClassifierMixin):
+class _Linear(LinearClassifications, ClassifierMixin):
     """Linear classifiers that take sparse rows."""
 
     def __sklearn_tags__(self):
@@ -193,9 +192,7 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         except ValueError as error:
             if self.inseparable == "error" or "separa" not in str(error):
                 raise
-            warnings.warn(
-                f"{error}; this is the soft margin with C={self.C:g}", SeparationWarning, stacklevel=2
-            )
+            warn(f"{error}; this is the soft margin with C={self.C:g}", SeparationWarning)
             soft = LinearSVC(
                 loss="hinge", C=self.C, tol=self.tol, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs
             ).fit(X, y)
@@ -216,8 +213,11 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         return self
 
 
-class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
+class MinErrorClassifier(_Linear, CertifiedFit, BaseEstimator):
     """The hyperplane that classifies the fewest rows wrongly, for two classes.
+
+    A weight of a row is what an error on it costs. Weights of classes come in as those of their rows
+    (``sklearn.utils.compute_sample_weight``).
 
     To find it takes exponential time in the worst case: the search ends after `max_seconds` with the best hyperplane
     found, and the certificate then says what is known.
@@ -237,6 +237,8 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         As in scikit-learn's linear classifiers.
     errors_ : int
         Training rows that are classified wrongly.
+    cost_ : float
+        What they cost: their weights together.
     lower_bound_ : float
         No hyperplane costs less.
     certificate_ : Certificate
@@ -268,25 +270,7 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> MinErrorClassifier:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         if len(self.classes_) > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         settings = {
@@ -294,15 +278,13 @@ class MinErrorClassifier(_Linear, CertifiedClassifier, BaseEstimator):
             "max_seconds": float(self.max_seconds),
             "no_intercept": not self.fit_intercept,
         }
-        self._fit_hyperplanes(X, codes, None, settings)
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
         claim = json.loads(self.model_.part("certificate"))
         self.errors_ = int(claim["errors"])
+        self.cost_ = float(claim["cost"])
         self.lower_bound_ = float(claim["lower_bound"])
-        return self
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
-            "the least error was not proved in time: increase max_seconds", ConvergenceWarning, stacklevel=5
-        )
+        warn("the least error was not proved in time: increase max_seconds", ConvergenceWarning)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.linear_model import ElasticNet as SklearnElasticNet
 from sklearn.linear_model import Lasso as SklearnLasso
 
-from .arrays import checked
 from .base import CertifiedRegressor
 
 _PARAMETERS = """fit_intercept : bool, default=True
@@ -23,7 +22,7 @@ _PARAMETERS = """fit_intercept : bool, default=True
     warm_start : bool, default=False
         Starts from the last fit.
     positive : bool, default=False
-        Bounds on coefficients are not available: True is refused.
+        No coefficient is negative: scikit-learn's own fit, without a certificate.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
 
@@ -115,11 +114,9 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         self
             The fitted estimator.
         """
-        self._validate_params()
-        if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
-        self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=True)
+        return super().fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         penalty = {0.0: "l2", 1.0: "l1"}.get(float(self.l1_ratio), "elastic-net")
         settings = {
             "method": "least-squares",
@@ -130,7 +127,6 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
             "max_iter": self._limit(),
             "no_intercept": not self.fit_intercept,
         }
-        weights = self._weights(sample_weight, X)
         starts = self._starts(X, y) if self.warm_start else None
         self._fit_targets(X, y, weights, settings, starts)
         # scikit-learn's objective is the engine's times alpha.
@@ -139,7 +135,6 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         iterations = self._iterations()
         self.dual_gap_ = gaps[0] if y.ndim == 1 else np.array(gaps)
         self.n_iter_ = iterations if y.ndim == 1 else [iterations] * y.shape[1]
-        return self
 
     def _starts(self, X: Any, y: Any) -> list[Any] | None:
         """The models of the last fit, if they fit these data."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 from sklearn import linear_model
 
-from .arrays import checked
 from .base import CertifiedRegressor
 
 
@@ -25,7 +25,7 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
     positive : bool, default=False
-        Bounds on coefficients are not available: True is refused.
+        No coefficient is negative: scikit-learn's own fit, without a certificate.
 
     Attributes
     ----------
@@ -51,37 +51,15 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
             fit_intercept=fit_intercept, copy_X=copy_X, tol=tol, n_jobs=n_jobs, positive=positive
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
-        self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=True)
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         settings = {
             "method": "least-squares",
             "penalty": "none",
             "tol": max(float(self.tol), 1e-15),
             "no_intercept": not self.fit_intercept,
         }
-        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        self._fit_targets(X, y, weights, settings)
         model = self.model_[0] if isinstance(self.model_, list) else self.model_
         report = json.loads(model.part("least_squares"))
         if report is not None:
             self.rank_ = report["rank"] - int(self.fit_intercept)
-        return self

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils._param_validation import StrOptions
 
-from .arrays import checked
-from .base import CertifiedClassifier, seed
+from .base import CertifiedFit, seed
+from .exceptions import warn
+from .prediction import LinearClassifications, Probabilities
 
 
-class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
+class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, linear_model.LogisticRegression):
     """Logistic regression, binary and multinomial, with a certificate.
 
     Minimises ``R(w) + C * sum_i s_i * loss_i`` with ``R`` one of ``||w||²/2``, ``||w||_1`` and the elastic net
@@ -48,7 +49,8 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
         The engine chooses by the shape of the data. Names of scikit-learn's solvers are accepted with the penalties
         that they go with there, and decide nothing.
     max_iter : int, default=100
-        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+        At most so many iterations, over all problems of the fit. The default stands for as many as it takes, and 0 for
+        coefficients of 0.
     verbose : int, default=0
         Has no meaning here.
     warm_start : bool, default=False
@@ -112,39 +114,24 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **linear_model.LogisticRegression._parameter_constraints,
+        # scikit-learn 1.7 has it not deprecated yet.
+        "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
         "solver": [StrOptions({"auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"})],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         penalty, l1_ratio = self._penalty()
         if self.solver != "auto":
             _check_solver(self.solver, penalty if self.penalty == "deprecated" else self.penalty, self.dual)
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
         if self.solver == "liblinear" and len(self.classes_) > 2:
             raise ValueError(
                 "The 'liblinear' solver does not support multiclass classification (n_classes >= 3)."
                 " Either use another solver or wrap the estimator in a OneVsRestClassifier to keep applying"
                 " a one-versus-rest scheme."
             )
+        if self.max_iter == 0:
+            self._start_only(X)
+            return
         tol = self.tol
         if penalty in ("l2", None) and X.shape[1] <= 1000:
             tol = min(tol, 1e-10)
@@ -166,47 +153,64 @@ class LogisticRegression(CertifiedClassifier, linear_model.LogisticRegression):
             self.intercept_ = self.intercept_ - self.intercept_.mean()
             if penalty is None:
                 self.coef_ = self.coef_ - self.coef_.mean(axis=0)
-        self.coef_ = self.coef_.astype(X.dtype, copy=False)
-        self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
+        # LIBLINEAR's are double, whatever X is.
+        dtype = np.float64 if self.solver == "liblinear" else X.dtype
+        self.coef_ = self.coef_.astype(dtype, copy=False)
+        self.intercept_ = self.intercept_.astype(dtype, copy=False)
         self.n_iter_ = np.array([self._iterations()], dtype=np.int32)
-        return self
+
+    def _start_only(self, X: Any) -> None:
+        """The start of all solvers, which no iteration has left."""
+        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._forget()
+        self.coef_ = np.zeros((problems, X.shape[1]), dtype=X.dtype)
+        self.intercept_ = np.zeros(problems, dtype=X.dtype)
+        self.n_iter_ = np.zeros(1, dtype=np.int32)
+        warn("max_iter=0 leaves all coefficients at 0, without a certificate", ConvergenceWarning)
+
+    def _known_words(self, iterations: int) -> str:
+        known = {
+            "lbfgs": "The fit with solver=lbfgs failed to converge. ",
+            "newton-cg": "The fit with solver=newton-cg failed to converge. Increase the number of iterations. ",
+            "newton-cholesky": f"Newton solver did not converge after {iterations} iterations. ",
+            "liblinear": "The fit in place of Liblinear failed to converge, increase the number of iterations. ",
+            "sag": "The max_iter was reached which means the coef_ did not converge. ",
+            "saga": "The max_iter was reached which means the coef_ did not converge. ",
+        }
+        return known.get(self.solver, "")
 
     def _penalty(self) -> tuple[str | None, float]:
         """The penalty asked for, with scikit-learn's warnings about its deprecated forms."""
         if self.penalty == "deprecated":
             if self.l1_ratio is None:
-                warnings.warn(
+                warn(
                     "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10."
                     " Use 0<=l1_ratio<=1 instead.",
                     FutureWarning,
-                    stacklevel=3,
                 )
             ratio = self.l1_ratio or 0.0
             penalty = {0.0: "l2", 1.0: "l1"}.get(float(ratio), "elasticnet")
             return (None if np.isinf(self.C) else penalty), ratio
-        warnings.warn(
+        warn(
             "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning,"
             " leave 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use l1_ratio=0"
             " instead of penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a float between"
             " 0 and 1 instead of penalty='elasticnet', and C=np.inf instead of penalty=None.",
             FutureWarning,
-            stacklevel=3,
         )
         if self.penalty != "elasticnet" and self.l1_ratio is not None and 0 < self.l1_ratio < 1:
-            warnings.warn(
-                f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={self.penalty})",
-                stacklevel=3,
+            warn(
+                f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={self.penalty})"
             )
         if (self.penalty == "l2" and self.l1_ratio != 0) or (self.penalty == "l1" and self.l1_ratio != 1):
-            warnings.warn(
+            warn(
                 f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}."
-                " penalty is deprecated. Please use l1_ratio only.",
-                stacklevel=3,
+                " penalty is deprecated. Please use l1_ratio only."
             )
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
         if self.penalty is None and self.C != 1.0:
-            warnings.warn("Setting penalty=None will ignore the C and l1_ratio parameters", stacklevel=3)
+            warn("Setting penalty=None will ignore the C and l1_ratio parameters")
         ratio = float(self.l1_ratio or 0.0)
         if self.penalty is None or np.isinf(self.C):
             return None, ratio

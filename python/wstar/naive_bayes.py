@@ -7,15 +7,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_non_negative
 
+from . import _engine
 from .arrays import checked
-from .base import CertifiedClassifier
+from .base import CertifiedClassifier, written
+from .prediction import Classifications, Probabilities
 
 
-class _Counted(CertifiedClassifier):
+class _Counted(Probabilities, Classifications, CertifiedClassifier):
     """What the three densities share."""
 
     def _own_priors(self) -> bool:
@@ -34,27 +38,55 @@ class _Counted(CertifiedClassifier):
             raise ValueError("a model file has no place for priors or smoothing of your own")
         super().save(path)
 
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_tally", None)
+
     def _is_degenerate(self, X: Any, y: Any, sample_weight: Any) -> bool:
         """Whether a class has no weight, or is the only one: then there is nothing to prove."""
         weights = self._weights(sample_weight, X)
         kept = y if weights is None else y[weights > 0]
         return len(np.unique(y)) == 1 or len(np.unique(kept)) < len(np.unique(y))
 
-    def _estimate(
-        self, X: Any, codes: np.ndarray, sample_weight: Any, density: str, smoothing: float
-    ) -> dict[str, Any]:
-        settings = {"method": "naive-bayes", "density": density, "smoothing": smoothing}
+    def _estimate(self, X: Any, codes: np.ndarray, sample_weight: Any) -> dict[str, Any]:
         weights = self._weights(sample_weight, X)
-        model = self._engine_fit(X, self._goal(codes), weights, settings)
+        model = self._engine_fit(X, self._goal(codes), weights, self._settings())
+        self._forget()
         self._keep(model)
         return json.loads(model.part("predictor"))["estimate"]
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Add rows to the estimate: scikit-learn's own update, which leaves no certificate.
+    def _ask(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
+        if what != "scores" and len(getattr(self, "classes_", ())) == 1:
+            # The only class there is, whatever its score.
+            scores, dtype = super()._ask(X, "scores")
+            if what == "classes":
+                return np.zeros(len(scores), dtype=np.int64), dtype
+            return np.full_like(scores, what == "probabilities"), dtype
+        return super()._ask(X, what)
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of the joint probabilities of row and class.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._ask(X, "scores")[0]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Add rows to the sums: the estimate is that of all rows so far, as `fit` would find it.
+
+        The certificate is of all rows together, and `verify` takes all of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
             Their labels.
@@ -68,8 +100,53 @@ class _Counted(CertifiedClassifier):
         self
             The updated estimator.
         """
-        self.__dict__.pop("model_", None)
-        return super().partial_fit(X, y, classes, sample_weight)
+        self._validate_params()
+        known = getattr(self, "classes_", None) if classes is None else np.unique(classes)
+        if known is not None and len(known) == 1:
+            # The only class there is needs no engine, and no proof.
+            self._forget()
+            return super().partial_fit(X, y, classes, sample_weight)
+        self._remember(y)
+        first = _check_partial_fit_first_call(self, classes)
+        X, y = checked(self, X, y, reset=first, **self._accepts)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"The target label(s) {unknown} in y do not exist in the initial classes {self.classes_}"
+            )
+        before, seen = (None, 0) if first else self._sums()
+        weights = self._weights(sample_weight, X)
+        table = self._table(self._counts(X), self._goal(self._coded(y)), weights)
+        sums, model = _engine.tally(table, written(self._settings()), before, seen, self._threads(X))
+        self._tally = sums, seen + int(len(y) if weights is None else np.count_nonzero(weights))
+        super()._forget()
+        if model is not None:
+            self._keep(model)
+        self._set_sums(*sums)
+        return self
+
+    def _sums(self) -> tuple[_engine.Sums, int]:
+        """The sums over all rows so far, and how many rows those are."""
+        if "_tally" not in self.__dict__:
+            model = getattr(self, "model_", None)
+            seen = 0 if model is None else int(json.loads(model.part("fit"))["rows"])
+            self._tally = self._sums_of_fit(), seen
+        return self._tally
+
+    def _settings(self) -> dict[str, Any]:
+        """The engine's settings."""
+        raise NotImplementedError
+
+    def _sums_of_fit(self) -> _engine.Sums:
+        """The sums that the attributes stand for."""
+        raise NotImplementedError
+
+    def _set_sums(self, totals: np.ndarray, firsts: np.ndarray, squares: np.ndarray | None) -> None:
+        """Sets the attributes by the sums."""
+        raise NotImplementedError
+
+    def _counts(self, X: Any) -> Any:
+        return X
 
 
 class GaussianNB(_Counted, naive_bayes.GaussianNB):
@@ -110,6 +187,11 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         "n_jobs": [None, Integral],
     }
 
+    _accepts: ClassVar[dict[str, Any]] = {"accept_sparse": False}
+
+    def _functions(self) -> _engine.Scores:
+        return _engine.Scores.gaussian(self.class_prior_, self.theta_, self.var_)
+
     def _own_priors(self) -> bool:
         return self.priors is not None
 
@@ -134,12 +216,11 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         self._remember(y)
         X, y = checked(self, X, y, accept_sparse=False)
         if self._is_degenerate(X, y, sample_weight):
-            self.__dict__.pop("model_", None)
+            self._forget()
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)
         priors = None if self.priors is None else self._checked_priors()
-        estimate = self._estimate(X, codes, sample_weight, "gaussian", float(self.var_smoothing))
-        self._set_estimate(estimate)
+        self._set_estimate(self._estimate(X, codes, sample_weight))
         counted = np.ones(len(codes)) if sample_weight is None else self._weights(sample_weight, X)
         self.class_count_ = np.bincount(codes, weights=counted, minlength=len(self.classes_))
         if priors is not None:
@@ -155,6 +236,25 @@ class GaussianNB(_Counted, naive_bayes.GaussianNB):
         overall = self.class_prior_ @ (variances + (self.theta_ - centre) ** 2)
         self.epsilon_ = self.var_smoothing * overall.max()
         self.var_ = variances + self.epsilon_
+
+    def _settings(self) -> dict[str, Any]:
+        return {"method": "naive-bayes", "density": "gaussian", "smoothing": float(self.var_smoothing)}
+
+    def _sums_of_fit(self) -> _engine.Sums:
+        model = getattr(self, "model_", None)
+        if model is None:
+            variances = self.var_ - self.epsilon_
+        else:
+            variances = np.array(json.loads(model.part("predictor"))["estimate"]["variances"])
+        return self.class_count_, self.theta_, variances * self.class_count_[:, None]
+
+    def _set_sums(self, totals: np.ndarray, firsts: np.ndarray, squares: np.ndarray | None) -> None:
+        self.class_count_ = totals
+        shares = totals / totals.sum()
+        variances = squares / np.where(totals > 0, totals, 1.0)[:, None]
+        self._set_estimate({"means": firsts, "variances": variances, "priors": shares})
+        if self.priors is not None:
+            self.class_prior_ = self._checked_priors()
 
     def _checked_priors(self) -> np.ndarray:
         priors = np.asarray(self.priors, dtype=np.float64)
@@ -197,20 +297,25 @@ class _Discrete(_Counted):
         self._remember(y)
         X, y = checked(self, X, y)
         if self._is_degenerate(X, y, sample_weight):
-            self.__dict__.pop("model_", None)
+            self._forget()
             return super().fit(X, y, sample_weight)
         codes = self._labels(y)
-        alpha = self._check_alpha()
-        smoothing = float(alpha) if isinstance(alpha, Real) and alpha > 0 else 1.0
-        estimate = self._estimate(self._counts(X), codes, sample_weight, self._density, smoothing)
-        self.class_count_ = np.array(estimate["totals"])
-        self.feature_count_ = np.array(estimate["counts"])
-        self._update_feature_log_prob(alpha)
-        self._update_class_log_prior(class_prior=self.class_prior)
+        estimate = self._estimate(self._counts(X), codes, sample_weight)
+        self._set_sums(np.array(estimate["totals"]), np.array(estimate["counts"]), None)
         return self
 
-    def _counts(self, X: Any) -> Any:
-        return X
+    def _settings(self) -> dict[str, Any]:
+        alpha = self._check_alpha()
+        smoothing = float(alpha) if isinstance(alpha, Real) and alpha > 0 else 1.0
+        return {"method": "naive-bayes", "density": self._density, "smoothing": smoothing}
+
+    def _sums_of_fit(self) -> _engine.Sums:
+        return self.class_count_, self.feature_count_, None
+
+    def _set_sums(self, totals: np.ndarray, firsts: np.ndarray, squares: np.ndarray | None) -> None:
+        self.class_count_, self.feature_count_ = totals, firsts
+        self._update_feature_log_prob(self._check_alpha())
+        self._update_class_log_prior(class_prior=self.class_prior)
 
 
 class BernoulliNB(_Discrete, naive_bayes.BernoulliNB):
@@ -265,6 +370,16 @@ class BernoulliNB(_Discrete, naive_bayes.BernoulliNB):
         **naive_bayes.BernoulliNB._parameter_constraints,
         "n_jobs": [None, Integral],
     }
+
+    def _functions(self) -> _engine.Scores:
+        yes = self.feature_log_prob_
+        no = np.log1p(-np.exp(yes))
+        return _engine.Scores.linear(yes - no, self.class_log_prior_ + no.sum(axis=1), self.binarize)
+
+    def _answer(self, taken: Any, X: Any, what: str) -> tuple[np.ndarray, bool]:
+        if sp.issparse(X) and self.binarize is not None and self.binarize < 0:
+            raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
+        return super()._answer(taken, X, what)
 
     def _own_priors(self) -> bool:
         return super()._own_priors() or self.binarize not in (None, 0.0)
@@ -335,6 +450,9 @@ class MultinomialNB(_Discrete, naive_bayes.MultinomialNB):
         **naive_bayes.MultinomialNB._parameter_constraints,
         "n_jobs": [None, Integral],
     }
+
+    def _functions(self) -> _engine.Scores:
+        return _engine.Scores.linear(self.feature_log_prob_, self.class_log_prior_)
 
     def _counts(self, X: Any) -> Any:
         check_non_negative(X, "MultinomialNB (input X)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,45 +10,62 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from .arrays import checked, matrix
-from .base import CertifiedClassifier, seed
-from .sgd import check_start
+from .base import CertifiedFit, WeighedClasses, seed
+from .exceptions import warn
+from .prediction import LinearClassifications
+from .sgd import check_start, flat_start
 
 
-class MistakeDriven(CertifiedClassifier):
-    """Mixin: learners that change at their mistakes."""
+class MistakeDriven(WeighedClasses):
+    """Mixin: learners that change at their mistakes.
+
+    Rows are a multiset: a weight is a number of equal rows, and a shuffled order depends on the rows and the seed
+    only, not on where the rows stand.
+    """
+
+    def _run_settings(self, method: str, passes: float) -> dict[str, Any]:
+        """The engine's settings of a perceptron's run."""
+        return {
+            "method": method,
+            "multiset": True,
+            "epochs": float(passes),
+            "rule": "shuffled" if self.shuffle else "cyclic",
+            "learning_rate": float(self.eta0),
+            "no_intercept": not self.fit_intercept,
+            "seed": seed(self.random_state),
+        }
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
-        warnings.warn(
+        warn(
             f"{type(self).__name__} made {fit['passes']} passes and still makes mistakes. The classes may overlap"
             " (wstar.separate decides); else increase max_iter.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _passes(self) -> int:
         return max(1, int(json.loads(self.model_.part("fit"))["passes"]))
 
 
-class Perceptron(MistakeDriven, linear_model.Perceptron):
+class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
     """Rosenblatt's perceptron, with a bound on its mistakes.
 
-    Passes over the rows until none is classified wrongly, at most `max_iter` times. `partial_fit` is one pass of
-    scikit-learn's own, and leaves no certificate.
+    `fit` passes over the rows until none is classified wrongly, at most `max_iter` times; `partial_fit` passes over its
+    rows once, from where the hyperplanes are.
 
-    `fit` takes no `sample_weight`: which rows a perceptron errs on depends on their order, so that a row of weight 2 is
-    not the same as two rows. Repeat rows, or use `class_weight`.
+    A weight is a number of rows: a row of weight 2 is seen twice in a pass, and one of weight 0.5 moves the hyperplane half as
+    far. So weights are the same as repeated rows, whatever their order (with `shuffle`; else in their order).
 
     Parameters
     ----------
-    penalty : None
-        Penalties are not available: use `SGDClassifier`.
-    alpha, l1_ratio, tol, early_stopping, validation_fraction, n_iter_no_change, verbose
-        Have no meaning for `fit`, which ends when no mistake is left.
+    penalty, early_stopping
+        A penalty, or a set of rows to stop by, make it scikit-learn's own stochastic descent, without a certificate.
+    alpha, l1_ratio, tol, validation_fraction, n_iter_no_change, verbose
+        Have no meaning without those two: `fit` ends when no mistake is left.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     max_iter : int, default=1000
@@ -63,9 +79,9 @@ class Perceptron(MistakeDriven, linear_model.Perceptron):
     random_state : int, RandomState instance or None, default=0
         The seed of the order.
     class_weight : dict or "balanced", default=None
-        How far a mistake on each class moves the hyperplane.
+        How often the rows of each class count.
     warm_start : bool, default=False
-        Starts from the last hyperplane; with more than two classes, anew.
+        Starts from the last hyperplanes.
 
     Attributes
     ----------
@@ -84,7 +100,9 @@ class Perceptron(MistakeDriven, linear_model.Perceptron):
     (True, 1.0)
     """
 
-    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None) -> Perceptron:
+    def fit(
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Perceptron:
         """Fit and certify.
 
         Parameters
@@ -94,7 +112,9 @@ class Perceptron(MistakeDriven, linear_model.Perceptron):
         y : array-like of shape (n_samples,)
             Their labels.
         coef_init, intercept_init : array-like, default=None
-            Where to start, for two classes.
+            Where to start.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
 
         Returns
         -------
@@ -102,8 +122,9 @@ class Perceptron(MistakeDriven, linear_model.Perceptron):
             The fitted estimator.
         """
         self._validate_params()
-        if self.penalty is not None:
-            raise ValueError("a penalty is not available for the perceptron: use SGDClassifier")
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, coef_init, intercept_init, sample_weight)
         self._remember(y)
         X, y = checked(self, X, y)
         codes = self._labels(y)
@@ -111,41 +132,55 @@ class Perceptron(MistakeDriven, linear_model.Perceptron):
         check_start(coef_init, intercept_init, problems, X.shape[1])
         if coef_init is None and self.warm_start and self._previous(X) is not None:
             coef_init, intercept_init = self.coef_, self.intercept_
-        start = None
-        if coef_init is not None or intercept_init is not None:
-            if problems > 1 and not self.warm_start:
-                raise ValueError("coef_init is for two classes")
-            if problems == 1:
-                weights = np.zeros(X.shape[1]) if coef_init is None else np.ravel(coef_init)
-                bias = np.zeros(1) if intercept_init is None else np.ravel(intercept_init)
-                start = ([float(bias[0])] if self.fit_intercept else []) + weights.astype(float).tolist()
-        settings = {
-            "method": "perceptron",
-            "epochs": float(self.max_iter),
-            "rule": "shuffled" if self.shuffle else "cyclic",
-            "learning_rate": float(self.eta0),
-            "start": start,
-            "no_intercept": not self.fit_intercept,
-            "seed": seed(self.random_state),
-        }
-        self._fit_hyperplanes(X, codes, self._class_steps(codes), settings)
+        settings = self._run_settings("perceptron", self.max_iter)
+        settings["start"] = flat_start(coef_init, intercept_init, problems, X.shape[1], self.fit_intercept)
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
         self.n_iter_ = self._passes()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         return self
 
-    def _class_steps(self, codes: np.ndarray) -> np.ndarray | None:
-        """The weight of each row by its class."""
-        from sklearn.utils import compute_class_weight
+    def _is_theirs(self) -> bool:
+        # A stochastic descent with a penalty, or one that stops by other rows: a walk, which proves nothing.
+        return self.penalty is not None or self.early_stopping
 
-        if self.class_weight is None:
-            return None
-        labels = self.classes_[codes]
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=labels)[codes]
-
-    def _partial_fit(self, *args: Any, **how: Any) -> Any:
-        # Stochastic steps prove nothing.
-        self.__dict__.pop("model_", None)
-        return super()._partial_fit(*args, **how)
+    def _partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        alpha: float,
+        loss: str,
+        learning_rate: str,
+        max_iter: int,
+        classes: Any,
+        sample_weight: Any,
+        coef_init: Any,
+        intercept_init: Any,
+    ) -> Perceptron:
+        """One pass over these rows: what scikit-learn's `partial_fit` asks for."""
+        if self._is_theirs():
+            self._forget()
+            how = (alpha, loss, learning_rate, max_iter, classes, sample_weight, coef_init, intercept_init)
+            return super()._partial_fit(X, y, *how)
+        self._remember(y)
+        first = not hasattr(self, "classes_")
+        X, y = checked(self, X, y, reset=first)
+        _check_partial_fit_first_call(self, classes)
+        codes = self._coded(y)
+        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if not first and hasattr(self, "coef_"):
+            coef_init, intercept_init = self.coef_, self.intercept_
+        else:
+            self.coef_ = np.zeros((problems, X.shape[1]))
+            self.intercept_ = np.zeros(problems)
+            self.t_ = 1.0
+        settings = self._run_settings("online-perceptron", 1)
+        settings["start"] = flat_start(coef_init, intercept_init, problems, X.shape[1], self.fit_intercept)
+        model = self._engine_fit(X, self._goal(codes), self._row_weights(X, codes, sample_weight), settings)
+        self.coef_[:], self.intercept_[:] = model.hyperplanes()
+        self._keep(model)
+        self.n_iter_ = 1
+        self.t_ += X.shape[0]
+        return self
 
 
 _PARAMETERS = """max_iter : int, default={passes}
@@ -158,6 +193,8 @@ _PARAMETERS = """max_iter : int, default={passes}
         Whether every pass has an order of its own.
     random_state : int, RandomState instance or None, default=0
         The seed of the order.
+    class_weight : dict or "balanced", default=None
+        How often the rows of each class count.
     n_jobs : int, default=None
         Threads, None for all.
 
@@ -171,7 +208,7 @@ _PARAMETERS = """max_iter : int, default={passes}
         The updates made, and how many are possible."""
 
 
-class _Passes(MistakeDriven, BaseEstimator):
+class _Passes(CertifiedFit, MistakeDriven, BaseEstimator):
     """What the learners of a set number of passes share."""
 
     _method = ""
@@ -181,26 +218,37 @@ class _Passes(MistakeDriven, BaseEstimator):
         "fit_intercept": ["boolean"],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [None, Integral],
     }
 
-    def _learn(self, X: Any, y: Any) -> Any:
-        self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
-        settings = {
-            "method": self._method,
-            "epochs": float(self.max_iter),
-            "rule": "shuffled" if self.shuffle else "cyclic",
-            "learning_rate": float(self.eta0),
-            "no_intercept": not self.fit_intercept,
-            "seed": seed(self.random_state),
-        }
-        model = self._engine_fit(X, self._goal(codes), None, settings)
+    def __init__(
+        self,
+        *,
+        max_iter=10,
+        eta0=1.0,
+        fit_intercept=True,
+        shuffle=True,
+        random_state=0,
+        class_weight=None,
+        n_jobs=None,
+    ):
+        self.max_iter = max_iter
+        self.eta0 = eta0
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
+        settings = self._run_settings(self._method, self.max_iter)
+        model = self._engine_fit(X, self._goal(codes), self._row_weights(X, codes, sample_weight), settings)
+        planes = model.hyperplanes()
+        if planes is not None:
+            self.coef_, self.intercept_ = planes
         self._keep(model)
         self.n_iter_ = self._passes()
-        return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -208,7 +256,7 @@ class _Passes(MistakeDriven, BaseEstimator):
         return tags
 
 
-class VotedPerceptron(ClassifierMixin, _Passes):
+class VotedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
     __doc__ = f"""All hyperplanes of a perceptron's run vote (Freund and Schapire, 1999).
 
     Parameters
@@ -226,70 +274,18 @@ class VotedPerceptron(ClassifierMixin, _Passes):
 
     _method = "voted-perceptron"
 
-    def __init__(
-        self, *, max_iter=10, eta0=1.0, fit_intercept=True, shuffle=True, random_state=0, n_jobs=None
-    ):
-        self.max_iter = max_iter
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any) -> VotedPerceptron:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._learn(X, y)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The votes, by how long their hyperplanes lasted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the votes for the second, less those for the first.
-        """
+    def _ask(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
+        """The votes for each class, by how long their hyperplanes lasted, and what they decide."""
         check_is_fitted(self)
         X = checked(self, X, reset=False)
-        votes = self.model_.scores(matrix(X), self._threads(X))
-        return votes.ravel() if votes.shape[1] == 1 else votes
+        count = self.model_.decide if what == "classes" else self.model_.scores
+        return count(matrix(X), self._threads(X)), X.dtype
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label with most votes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        X = checked(self, X, reset=False)
-        return self.classes_[self.model_.decide(matrix(X), self._threads(X))]
+    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
+        return found
 
 
-class AveragedPerceptron(LinearClassifierMixin, _Passes):
+class AveragedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
     __doc__ = f"""The mean of all hyperplanes of a perceptron's run.
 
     Parameters
@@ -308,35 +304,6 @@ class AveragedPerceptron(LinearClassifierMixin, _Passes):
     """
 
     _method = "averaged-perceptron"
-
-    def __init__(
-        self, *, max_iter=10, eta0=1.0, fit_intercept=True, shuffle=True, random_state=0, n_jobs=None
-    ):
-        self.max_iter = max_iter
-        self.eta0 = eta0
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any) -> AveragedPerceptron:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._learn(X, y)
-        self.coef_, self.intercept_ = self.model_.hyperplanes()
-        return self
 
 
 class PocketPerceptron(AveragedPerceptron):
@@ -360,7 +327,15 @@ class PocketPerceptron(AveragedPerceptron):
     _method = "pocket"
 
     def __init__(
-        self, *, max_iter=100, eta0=1.0, fit_intercept=True, shuffle=True, random_state=0, n_jobs=None
+        self,
+        *,
+        max_iter=100,
+        eta0=1.0,
+        fit_intercept=True,
+        shuffle=True,
+        random_state=0,
+        class_weight=None,
+        n_jobs=None,
     ):
         super().__init__(
             max_iter=max_iter,
@@ -368,6 +343,7 @@ class PocketPerceptron(AveragedPerceptron):
             fit_intercept=fit_intercept,
             shuffle=shuffle,
             random_state=random_state,
+            class_weight=class_weight,
             n_jobs=n_jobs,
         )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn import linear_model
 
-from .arrays import checked
 from .base import CertifiedRegressor
 
 
@@ -75,28 +75,11 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> QuantileRegressor:
-        """Fit and certify.
+    _many_targets = False
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         if self.solver == "interior-point":
             raise ValueError("Solver interior-point is not anymore available in SciPy >= 1.11.0.")
-        self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=False)
         settings = {
             "method": "lad",
             "quantile": float(self.quantile),
@@ -105,6 +88,5 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
             "tol": max(float(self.tol), 1e-15),
             "no_intercept": not self.fit_intercept,
         }
-        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        self._fit_targets(X, y, weights, settings)
         self.n_iter_ = self._iterations()
-        return self

@@ -10,10 +10,11 @@ from sklearn import linear_model
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .arrays import checked
 from .base import CertifiedClassifier, CertifiedRegressor
+from .prediction import LinearClassifications
 
 _PARAMETERS = """alpha : float or array of shape (n_targets,), default=1.0
         How much ``||w||²`` counts against the sum of squared deviations.
@@ -26,7 +27,7 @@ _PARAMETERS = """alpha : float or array of shape (n_targets,), default=1.0
     tol : float, default=1e-6
         The relative duality gap to reach.
     positive : bool, default=False
-        Bounds on coefficients are not available: True is refused.
+        No coefficient is negative: scikit-learn's own fit, without a certificate.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it."""
 
@@ -105,39 +106,17 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
-        """Fit and certify.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Their targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
-        self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=True)
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         targets = 1 if y.ndim == 1 else y.shape[1]
         settings = [_settings(self, alpha, "least-squares") for alpha in _alphas(self.alpha, targets)]
-        self._fit_targets(X, y, self._weights(sample_weight, X), settings)
+        self._fit_targets(X, y, weights, settings)
         if y.ndim == 2 and y.shape[1] == 1:
             self.coef_ = self.coef_.ravel()
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
-        return self
 
 
-class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
+class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.RidgeClassifier):
     __doc__ = f"""Ridge regression on -1 and +1, and the sign; with a certificate.
 
     Parameters
@@ -213,7 +192,8 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         """
         self._validate_params()
         if self.positive:
-            raise ValueError("positive=True is not available: the engine does not support positive fitting")
+            self._forget()
+            return super().fit(X, y, sample_weight)
         self._remember(y)
         X, y = checked(self, X, y, multi_output=True, y_numeric=False)
         self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
@@ -247,6 +227,24 @@ class RidgeClassifier(CertifiedClassifier, linear_model.RidgeClassifier):
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
         return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row, or its labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        """
+        check_is_fitted(self, attributes=["_label_binarizer"])
+        if self._label_binarizer.y_type_.startswith("multilabel"):
+            return self._label_binarizer.inverse_transform(2 * (self.decision_function(X) > 0) - 1)
+        return super().predict(X)
 
     _targets = staticmethod(CertifiedRegressor._targets)
     _scaled_to = staticmethod(CertifiedRegressor._scaled_to)

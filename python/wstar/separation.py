@@ -122,11 +122,13 @@ def separate(
     """
     X, y = checked(BaseEstimator(), X, y)
     classes, signs = _signs(y)
-    names = (str(classes[0]), str(classes[1]))
-    count = threads(n_jobs, size(X))
-    text, status = _engine.separate(
-        matrix(X), signs, names, bool(fit_intercept), bool(margin), max_seconds, count
-    )
+    asked: _engine.Asked = {
+        "names": (str(classes[0]), str(classes[1])),
+        "intercept": bool(fit_intercept),
+        "margin": bool(margin),
+        "max_seconds": max_seconds,
+    }
+    text, status = _engine.separate(matrix(X), signs, asked, threads(n_jobs, size(X)))
     if text is None:
         return Separation(None, (0.0, float("inf")), None, None, np.zeros(0, dtype=np.int64), status, None)
     proof = json.loads(text)

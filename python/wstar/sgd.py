@@ -8,28 +8,32 @@ import numpy as np
 from sklearn import linear_model
 
 from .arrays import checked
-from .base import CertifiedClassifier, seed
+from .base import WeighedClasses, seed
+from .exceptions import warn
+from .prediction import LinearClassifications
 
 #: scikit-learn's losses as the library's method and loss.
 _LOSSES = {
     "hinge": ("svm", "hinge"),
     "squared_hinge": ("svm", "squared-hinge"),
+    "modified_huber": ("svm", "modified-huber"),
     "log_loss": ("logistic", "logistic"),
     "squared_error": ("mse-classifier", "squared"),
 }
 
 
-class SGDClassifier(CertifiedClassifier, linear_model.SGDClassifier):
+class SGDClassifier(LinearClassifications, WeighedClasses, linear_model.SGDClassifier):
     """What stochastic gradient descent is after, found and certified.
 
     `fit` minimises ``sum_i s_i loss_i / n + alpha * R(w)``, the objective of scikit-learn's class of this name, by the
-    solver that suits the data, and not by stochastic steps; n is the number of rows or the sum of their weights.
-    `partial_fit` is scikit-learn's own stochastic step, and leaves no certificate.
+    solver that suits the data, and not by stochastic steps; n is the number of rows or the sum of their weights, those of
+    the classes included. Where the walk itself is asked for, it is scikit-learn's own, without a certificate: by
+    `partial_fit`, `early_stopping`, `average`, or a loss of regression.
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge", "log_loss", "squared_error"}, default="hinge"
-        The loss. scikit-learn's others are refused by `fit`.
+    loss : {"hinge", "squared_hinge", "modified_huber", "log_loss", "squared_error"}, default="hinge"
+        The loss. scikit-learn's others, which are losses of regression, have no certificate.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
         The penalty.
     alpha : float, default=1e-4
@@ -42,9 +46,9 @@ class SGDClassifier(CertifiedClassifier, linear_model.SGDClassifier):
         At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
     tol : float or None, default=1e-8
         The relative duality gap to reach, of the objective over alpha; None is the default.
-    shuffle, verbose, epsilon, learning_rate, eta0, power_t, early_stopping, validation_fraction, \
-n_iter_no_change, average
-        Have no meaning for `fit`; `partial_fit` obeys them as in scikit-learn.
+    early_stopping, average, shuffle, verbose, epsilon, learning_rate, eta0, power_t, validation_fraction, \
+n_iter_no_change
+        The first two ask for scikit-learn's own walk, which obeys the others; they have no meaning for the optimum.
     n_jobs : int, default=None
         Threads of a fit, None for all. The answer does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -131,7 +135,7 @@ n_iter_no_change, average
         y : array-like of shape (n_samples,)
             Their labels.
         coef_init, intercept_init
-            Checked for their shape; the optimum does not depend on the start.
+            Where to start, for two classes; the optimum does not depend on it.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts.
 
@@ -142,8 +146,9 @@ n_iter_no_change, average
         """
         self._validate_params()
         self._more_validate_params()
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss={self.loss!r} has no certificate here: use one of {', '.join(_LOSSES)}")
+        if self._is_theirs():
+            self._forget()
+            return super().fit(X, y, coef_init, intercept_init, sample_weight)
         self._remember(y)
         X, y = checked(self, X, y)
         codes = self._labels(y)
@@ -162,28 +167,47 @@ n_iter_no_change, average
             "tol": 1e-8 if self.tol is None or self.tol < 0 else max(float(self.tol), 1e-15),
             "max_iter": self._limit(),
             "no_intercept": not self.fit_intercept,
-            "class_weight": self._class_weights(),
             "multiclass": None if problems == 1 else "ovr",
             "seed": seed(self.random_state),
         }
-        self._fit_hyperplanes(
-            X, codes, sample_weight, settings, self._previous(X) if self.warm_start else None
-        )
+        if coef_init is None and self.warm_start and self._previous(X) is not None:
+            coef_init, intercept_init = self.coef_, self.intercept_
+        if problems == 1:
+            settings["start"] = flat_start(coef_init, intercept_init, 1, X.shape[1], self.fit_intercept)
+        self._fit_hyperplanes(X, codes, sample_weight, settings)
         self.coef_ = self.coef_.astype(X.dtype, copy=False)
         self.intercept_ = self.intercept_.astype(X.dtype, copy=False)
         self.n_iter_ = self._iterations()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
-        if self.average:
-            # Where partial_fit goes on from.
-            self._standard_coef, self._average_coef = self.coef_.copy(), self.coef_.copy()
-            self._standard_intercept = self.intercept_.copy()
-            self._average_intercept = self.intercept_.copy()
+        if self.power_t < 0:
+            warn(
+                "Negative values for `power_t` are deprecated in version 1.8 and will raise an error in 1.10. "
+                "Use values in the range [0.0, inf) instead.",
+                FutureWarning,
+            )
         return self
+
+    def _is_theirs(self) -> bool:
+        return bool(self.early_stopping or self.average) or self.loss not in _LOSSES
 
     def _partial_fit(self, *args: Any, **how: Any) -> Any:
         # Stochastic steps prove nothing.
-        self.__dict__.pop("model_", None)
+        self._forget()
         return super()._partial_fit(*args, **how)
+
+
+def flat_start(
+    coef: Any, intercept: Any, problems: int, features: int, fit_intercept: bool
+) -> list[float] | None:
+    """Where hyperplanes start, as the engine has it: intercept and weights of each in turn."""
+    if coef is None and intercept is None:
+        return None
+    start = np.zeros((problems, features + 1))
+    if intercept is not None:
+        start[:, 0] = np.ravel(intercept)
+    if coef is not None:
+        start[:, 1:] = np.reshape(coef, (problems, features))
+    return start[:, 0 if fit_intercept else 1 :].ravel().tolist()
 
 
 def check_start(coef: Any, intercept: Any, problems: int, features: int) -> None:

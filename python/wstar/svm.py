@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import svm
 
-from .arrays import checked, matrix
-from .base import CertifiedClassifier, seed
+from .base import CertifiedFit, seed
+from .prediction import LinearClassifications
 
 
-class LinearSVC(CertifiedClassifier, svm.LinearSVC):
+class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     """The linear support vector machine, with its support vectors and a certificate.
 
     Minimises ``R(w) + C * sum_i s_i * loss_i`` with the hinge or its square and ``R`` one of ``||w||²/2`` and
@@ -31,7 +31,8 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
     C : float, default=1.0
         How much the loss counts against the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem for each class against the rest. "crammer_singer" is not available.
+        One problem for each class against the rest. "crammer_singer" is scikit-learn's own fit (LIBLINEAR's, with a
+        penalised intercept), without a certificate.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, default=1
@@ -106,30 +107,16 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Fit and certify.
+    def _is_theirs(self) -> bool:
+        return self.multi_class == "crammer_singer"
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("support_", "dual_coef_"):
+            self.__dict__.pop(name, None)
 
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        if self.multi_class == "crammer_singer":
-            raise ValueError("multi_class='crammer_singer' is not available: use 'ovr'")
+    def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         _refuse_as_liblinear(self.penalty, self.loss, self.dual)
-        self._remember(y)
-        X, y = checked(self, X, y)
-        codes = self._labels(y)
         settings = {
             "method": "svm",
             "loss": self.loss.replace("_", "-"),
@@ -144,16 +131,17 @@ class LinearSVC(CertifiedClassifier, svm.LinearSVC):
         }
         self._fit_hyperplanes(X, codes, sample_weight, settings)
         self.n_iter_ = self._iterations()
-        points = self.model_.support(
-            matrix(X), self._goal(codes), self._weights(sample_weight, X), self._names(), self._threads(X)
-        )
+        table = self._table(X, self._goal(codes), self._weights(sample_weight, X))
+        points = self.model_.support(table, self._threads(X))
         self.support_ = np.unique([row for problem in points for row, _ in problem]).astype(np.int64)
         self.dual_coef_ = np.zeros((len(points), len(self.support_)))
         for problem, own in enumerate(points):
             if own:
                 rows, multipliers = zip(*own)
                 self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
-        return self
+
+    def _known_words(self, iterations: int) -> str:
+        return "The fit in place of Liblinear failed to converge, increase the number of iterations. "
 
 
 def _refuse_as_liblinear(penalty: str, loss: str, dual: Any) -> None:

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use wstar::Error;
 use wstar::data::{Classes, Dataset, Design, Origin, Schema, Target};
 
+use crate::matrix::{Matrix, scattered};
+
 /// What is to be predicted: classes by number and name, or real numbers.
 #[derive(FromPyObject)]
 pub(crate) enum Goal<'py> {
@@ -15,11 +17,19 @@ pub(crate) enum Goal<'py> {
     Real(PyReadonlyArray1<'py, f64>),
 }
 
-/// What the columns are called: names, or numbers for sparse data; and the target's name.
+/// A data set of Python's.
 #[derive(FromPyObject)]
-pub(crate) struct Names {
+pub(crate) struct Table<'py> {
+    #[pyo3(item)]
+    pub(crate) x: Matrix<'py>,
+    #[pyo3(item)]
+    y: Goal<'py>,
+    #[pyo3(item)]
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    /// What the columns are called; sparse ones without names are numbered from 1.
     #[pyo3(item)]
     features: Option<Vec<String>>,
+    /// What the target is called.
     #[pyo3(item)]
     target: Option<String>,
 }
@@ -28,16 +38,14 @@ pub(crate) struct Names {
 pub(crate) struct Labels {
     target: Target,
     weights: Option<Vec<f64>>,
-    names: Names,
+    features: Option<Vec<String>>,
+    target_name: Option<String>,
 }
 
-impl Labels {
-    pub(crate) fn new(
-        goal: &Goal<'_>,
-        weights: Option<&PyReadonlyArray1<'_, f64>>,
-        names: Names,
-    ) -> PyResult<Self> {
-        let target = match goal {
+impl Table<'_> {
+    /// All of it but the rows, read.
+    pub(crate) fn labels(&self) -> PyResult<Labels> {
+        let target = match &self.y {
             Goal::Classes((codes, classes)) => {
                 let codes = codes.to_vec().map_err(scattered)?;
                 if codes.iter().any(|&code| code as usize >= classes.len()) {
@@ -51,14 +59,18 @@ impl Labels {
             }
             Goal::Real(values) => Target::Real(values.to_vec().map_err(scattered)?),
         };
+        let weights = self.weights.as_ref();
         let weights = weights.map(|weights| weights.to_vec().map_err(scattered));
         Ok(Labels {
             target,
             weights: weights.transpose()?,
-            names,
+            features: self.features.clone(),
+            target_name: self.target.clone(),
         })
     }
+}
 
+impl Labels {
     /// The data set of these labels and a design.
     pub(crate) fn with(self, design: Design) -> Result<Dataset, Error> {
         let rows = match &self.target {
@@ -73,7 +85,7 @@ impl Labels {
                 design.rows()
             )));
         }
-        let mut schema = match self.names.features {
+        let mut schema = match self.features {
             Some(names) => Schema::numeric(names),
             None if design.is_sparse() => Schema {
                 origin: Origin::Indexed { base: 1 },
@@ -90,7 +102,7 @@ impl Labels {
                 design.features()
             )));
         }
-        schema.target = self.names.target;
+        schema.target = self.target_name;
         Ok(Dataset {
             source: "X".into(),
             design,
@@ -100,8 +112,4 @@ impl Labels {
             notes: Vec::new(),
         })
     }
-}
-
-fn scattered<E>(_: E) -> PyErr {
-    PyValueError::new_err("the array does not lie together in memory")
 }

@@ -4,6 +4,7 @@
 mod data;
 mod matrix;
 mod model;
+mod predict;
 mod run;
 mod separate;
 
@@ -25,7 +26,9 @@ fn raise(error: &Error) -> PyErr {
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::model::{Fitted, fit};
+    use super::model::{Fitted, fit, tally};
+    #[pymodule_export]
+    use super::predict::Scores;
     #[pymodule_export]
     use super::separate::{check_proof, separate};
 }

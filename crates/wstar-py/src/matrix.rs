@@ -56,7 +56,17 @@ impl Shape {
     }
 }
 
-fn scattered<E>(_: E) -> PyErr {
+/// The rows of a small table.
+pub(crate) fn rows_of(values: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<Vec<f64>>> {
+    if !values.is_c_contiguous() {
+        return Err(scattered(()));
+    }
+    let width = values.shape()[1].max(1);
+    let values = values.as_slice().map_err(scattered)?;
+    Ok(values.chunks(width).map(<[f64]>::to_vec).collect())
+}
+
+pub(crate) fn scattered<E>(_: E) -> PyErr {
     PyValueError::new_err("the array does not lie together in memory")
 }
 
@@ -87,6 +97,22 @@ impl Matrix<'_> {
 }
 
 impl Borrowed<'_> {
+    /// The number of columns.
+    pub(crate) fn features(&self) -> usize {
+        match self {
+            Borrowed::Dense64(_, shape) | Borrowed::Dense32(_, shape) => shape.features,
+            Borrowed::Sparse64(.., features) | Borrowed::Sparse32(.., features) => *features,
+        }
+    }
+
+    /// How many values are stored.
+    pub(crate) fn stored(&self) -> usize {
+        match self {
+            Borrowed::Dense64(values, _) | Borrowed::Sparse64(_, _, values, _) => values.len(),
+            Borrowed::Dense32(values, _) | Borrowed::Sparse32(_, _, values, _) => values.len(),
+        }
+    }
+
     /// Runs something on a design that lies in this memory.
     pub(crate) fn with_design<R>(self, run: impl FnOnce(Design) -> Result<R, Error>) -> Result<R, Error> {
         match self {

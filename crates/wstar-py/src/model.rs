@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use wstar::Error;
+use wstar::bayes::naive::Tally;
 use wstar::data::Design;
-use wstar::fit::{Origin, fit_from};
+use wstar::fit::{Origin, fit_batch, fit_from};
 use wstar::model::{Case, Model, soft_margins};
 use wstar::settings::{Method, Settings};
 
-use crate::data::{Goal, Labels, Names};
-use crate::matrix::Matrix;
+use crate::data::Table;
+use crate::matrix::{Matrix, rows_of, scattered};
 use crate::raise;
 use crate::run::run;
 
@@ -23,22 +24,15 @@ pub(crate) struct Fitted(Model);
 
 /// Fits a model: `settings` is a JSON document of the library's settings, `start` a model to start from.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, names, settings, start, threads))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn fit(
     py: Python<'_>,
-    x: Matrix<'_>,
-    y: Goal<'_>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
-    names: Names,
+    data: Table<'_>,
     settings: &str,
     start: Option<&Bound<'_, Fitted>>,
     threads: usize,
 ) -> PyResult<Fitted> {
-    let settings: Settings =
-        serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let labels = Labels::new(&y, weights.as_ref(), names)?;
-    let matrix = x.borrow()?;
+    let settings = read(settings)?;
+    let (labels, matrix) = (data.labels()?, data.x.borrow()?);
     let start = start.map(|start| &start.get().0);
     run(py, threads, |watch| {
         matrix.with_design(|design| {
@@ -52,10 +46,68 @@ pub(crate) fn fit(
     .map(Fitted)
 }
 
+fn read(settings: &str) -> PyResult<Settings> {
+    serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Sums of naive Bayes over rows: the weight of each class, its counts or means, and for Gaussians its squared deviations.
+type Tallied<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Option<Bound<'py, PyArray2<f64>>>,
+);
+
+/// Adds rows to sums of naive Bayes: the new sums, and the model they stand for, if every class has been seen.
+#[pyfunction]
+pub(crate) fn tally<'py>(
+    py: Python<'py>,
+    data: Table<'_>,
+    settings: &str,
+    before: Option<Sums<'_>>,
+    seen: u64,
+    threads: usize,
+) -> PyResult<(Tallied<'py>, Option<Fitted>)> {
+    let settings = read(settings)?;
+    let (labels, matrix) = (data.labels()?, data.x.borrow()?);
+    let before = before.map(|sums| sums.read()).transpose()?;
+    let (tally, model) = run(py, threads, |_| {
+        matrix.with_design(|design| fit_batch(&labels.with(design)?, &settings, before, seen))
+    })?;
+    let features = tally.firsts.first().map_or(0, Vec::len);
+    let squares = tally.squares.map(|squares| wide(squares.concat(), features, py));
+    let sums = (
+        PyArray1::from_vec(py, tally.totals),
+        wide(tally.firsts.concat(), features, py)?,
+        squares.transpose()?,
+    );
+    Ok((sums, model.map(Fitted)))
+}
+
+/// Sums of naive Bayes as they come from Python.
+#[derive(FromPyObject)]
+pub(crate) struct Sums<'py>(
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray2<'py, f64>,
+    Option<PyReadonlyArray2<'py, f64>>,
+);
+
+impl Sums<'_> {
+    fn read(&self) -> PyResult<Tally> {
+        Ok(Tally {
+            totals: self.0.to_vec().map_err(scattered)?,
+            firsts: rows_of(&self.1)?,
+            squares: self.2.as_ref().map(rows_of).transpose()?,
+        })
+    }
+}
+
 fn wide(scores: Vec<f64>, columns: usize, py: Python<'_>) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = scores.len() / columns.max(1);
     PyArray1::from_vec(py, scores).reshape([rows, columns])
 }
+
+/// Weights, one row a hyperplane, and intercepts.
+type Planes<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 impl Fitted {
     /// Runs something on a design with the model's scaling, which data of Python's do not have yet.
@@ -141,11 +193,7 @@ impl Fitted {
     }
 
     /// Weights (one row a hyperplane) and intercepts; none if it is not made of hyperplanes.
-    #[allow(clippy::type_complexity)]
-    fn hyperplanes<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)>> {
+    fn hyperplanes<'py>(&self, py: Python<'py>) -> PyResult<Option<Planes<'py>>> {
         let Some(planes) = self.0.predictor.hyperplanes() else {
             return Ok(None);
         };
@@ -206,17 +254,8 @@ impl Fitted {
     }
 
     /// Recomputes the certificate from the data: what contradicts it, and the certificate as JSON.
-    fn verify(
-        &self,
-        py: Python<'_>,
-        x: Matrix<'_>,
-        y: Goal<'_>,
-        weights: Option<PyReadonlyArray1<'_, f64>>,
-        names: Names,
-        threads: usize,
-    ) -> PyResult<(Vec<String>, String)> {
-        let labels = Labels::new(&y, weights.as_ref(), names)?;
-        let matrix = x.borrow()?;
+    fn verify(&self, py: Python<'_>, data: Table<'_>, threads: usize) -> PyResult<(Vec<String>, String)> {
+        let (labels, matrix) = (data.labels()?, data.x.borrow()?);
         let verdict = run(py, threads, |_| {
             matrix.with_design(|design| {
                 let mut data = labels.with(design)?;
@@ -232,22 +271,13 @@ impl Fitted {
     }
 
     /// The support vectors of each problem of a support vector machine, with α·y.
-    fn support(
-        &self,
-        py: Python<'_>,
-        x: Matrix<'_>,
-        y: Goal<'_>,
-        weights: Option<PyReadonlyArray1<'_, f64>>,
-        names: Names,
-        threads: usize,
-    ) -> PyResult<Vec<Vec<(usize, f64)>>> {
+    fn support(&self, py: Python<'_>, data: Table<'_>, threads: usize) -> PyResult<Vec<Vec<(usize, f64)>>> {
         if self.0.method != Method::Svm {
             return Err(PyValueError::new_err(
                 "only a support vector machine has support vectors",
             ));
         }
-        let labels = Labels::new(&y, weights.as_ref(), names)?;
-        let matrix = x.borrow()?;
+        let (labels, matrix) = (data.labels()?, data.x.borrow()?);
         run(py, threads, |_| {
             matrix.with_design(|design| {
                 let data = labels.with(design)?;

@@ -97,6 +97,14 @@ pub(crate) fn run<R: Send>(
     }
 }
 
+/// Runs `work` at once, on this thread: for what is done before a thread is made, or a signal looked for.
+pub(crate) fn run_here<R>(work: impl FnOnce() -> Result<R, Error>) -> PyResult<R> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| crate::raise(&error)),
+        Err(panic) => Err(fault(panic.as_ref())),
+    }
+}
+
 /// A defect of the engine, which Python can catch like any other error.
 fn fault(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic

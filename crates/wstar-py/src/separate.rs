@@ -15,6 +15,22 @@ use wstar::watch::Budget;
 use crate::matrix::Matrix;
 use crate::run::run;
 
+/// What is asked about two classes.
+#[derive(FromPyObject)]
+pub(crate) struct Asked {
+    /// The names of the class of sign −1 and of that of sign +1.
+    #[pyo3(item)]
+    names: (String, String),
+    /// Whether hyperplanes have an intercept.
+    #[pyo3(item)]
+    intercept: bool,
+    /// Whether the largest margin is looked for, too.
+    #[pyo3(item)]
+    margin: bool,
+    #[pyo3(item)]
+    max_seconds: Option<f64>,
+}
+
 fn signs_of(signs: &PyReadonlyArray1<'_, i8>) -> PyResult<Vec<i8>> {
     signs
         .to_vec()
@@ -24,34 +40,30 @@ fn signs_of(signs: &PyReadonlyArray1<'_, i8>) -> PyResult<Vec<i8>> {
 /// Decides how the rows of sign +1 and −1 lie: the proof as JSON (none if it was not found in time), and how the
 /// search ended.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn separate(
     py: Python<'_>,
     x: Matrix<'_>,
     signs: PyReadonlyArray1<'_, i8>,
-    names: (String, String),
-    intercept: bool,
-    margin: bool,
-    max_seconds: Option<f64>,
+    asked: Asked,
     threads: usize,
 ) -> PyResult<(Option<String>, &'static str)> {
     let signs = signs_of(&signs)?;
     let matrix = x.borrow()?;
-    let max_time = max_seconds.map(Duration::try_from_secs_f64).transpose();
+    let max_time = asked.max_seconds.map(Duration::try_from_secs_f64).transpose();
     let max_time = max_time.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let budget = Budget {
         max_updates: None,
         max_time,
     };
-    let (negative, positive) = names;
+    let (negative, positive) = asked.names;
     run(py, threads, |watch| {
         matrix.with_design(|design| {
             let signed = Signed {
                 design: &design,
                 signs: &signs,
-                intercept,
+                intercept: asked.intercept,
             };
-            let question = if margin {
+            let question = if asked.margin {
                 Question::Margin
             } else {
                 Question::Verdict

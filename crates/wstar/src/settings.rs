@@ -170,7 +170,7 @@ impl Method {
         match self {
             Method::Logistic => &[LossName::Logistic, LossName::SigmoidMse],
             Method::Softmax => &[LossName::Softmax],
-            Method::Svm => &[LossName::Hinge, LossName::SquaredHinge],
+            Method::Svm => &[LossName::Hinge, LossName::SquaredHinge, LossName::ModifiedHuber],
             Method::LeastSquares | Method::MseClassifier => &[LossName::Squared],
             Method::Lad => &[LossName::Absolute],
             _ => &[],
@@ -242,6 +242,9 @@ pub struct Settings {
     pub schedule: Option<Schedule>,
     /// Which example comes next.
     pub rule: Option<Rule>,
+    /// Takes the rows as a multiset: a weight is a number of equal rows, and where a row stands tells nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multiset: bool,
     /// What a score of exactly 0 means.
     pub ties: Option<Ties>,
     /// Where to start: the intercept first (if there is one), then the weights.
@@ -398,6 +401,11 @@ impl Settings {
                 )));
             }
         }
+        if self.multiset && self.rule == Some(Rule::Worst) {
+            return Err(Error::settings(
+                "the worst-classified row is one row: it does not go with a multiset",
+            ));
+        }
         if self.schedule.is_some() && method == Method::Kozinec {
             return Err(Error::settings(
                 "--schedule does not go with --method kozinec, which has no learning rate",
@@ -414,7 +422,7 @@ impl Settings {
 
     /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
     #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 27] {
+    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 28] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;
@@ -431,6 +439,7 @@ impl Settings {
             (self.learning_rate.is_some(), "learning-rate", rates),
             (self.schedule.is_some(), "schedule", rates),
             (self.rule.is_some(), "rule", online),
+            (self.multiset, "multiset", online),
             (self.ties.is_some(), "ties", perceptrons),
             (self.start.is_some(), "start", rates),
             (self.vote.is_some(), "vote", online),

@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use wstar::loss::{
-    Absolute, Hinge, Logistic, Loss, Quantile, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss,
+    Absolute, Hinge, Logistic, Loss, ModifiedHuber, Quantile, SigmoidMse, Softmax, Squared, SquaredHinge,
+    VectorLoss,
 };
 
 /// Whether the loss has a kink (or its slope has one) between these scores.
@@ -62,6 +63,7 @@ proptest! {
         derivatives(Logistic, y, z);
         derivatives(Hinge, y, z);
         derivatives(SquaredHinge, y, z);
+        derivatives(ModifiedHuber, y, z);
         derivatives(SigmoidMse, y, z);
         derivatives(Squared, target, z);
         derivatives(Absolute::BOTH, target, z);
@@ -76,6 +78,7 @@ proptest! {
         fenchel(Logistic, y, z, s);
         fenchel(Hinge, y, z, s);
         fenchel(SquaredHinge, y, z, s);
+        fenchel(ModifiedHuber, y, z, 2.0 * s);
         fenchel(Squared, target, z, s);
         fenchel(Absolute::BOTH, target, z, s);
         fenchel(Absolute::quantile(Quantile::new(0.3).unwrap()), target, z, s);

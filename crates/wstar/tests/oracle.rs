@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use smooth_sets::{Set, Storage, in_storage, set};
 use wstar::data::Design;
 use wstar::error::Result;
-use wstar::loss::{Logistic, Loss, LossName, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss};
+use wstar::loss::{
+    Logistic, Loss, LossName, ModifiedHuber, SigmoidMse, Softmax, Squared, SquaredHinge, VectorLoss,
+};
 use wstar::oracle::{Blocks, Layout, Local, Oracle, Partitioned, Query, Rows, Streamed, Sums, Weights};
 
 fn loss_of(name: LossName, target: f64, scores: &mut [f64]) -> f64 {
@@ -16,6 +18,7 @@ fn loss_of(name: LossName, target: f64, scores: &mut [f64]) -> f64 {
         LossName::Logistic => Logistic.value(target, scores[0]),
         LossName::Squared => Squared.value(target, scores[0]),
         LossName::SquaredHinge => SquaredHinge.value(target, scores[0]),
+        LossName::ModifiedHuber => ModifiedHuber.value(target, scores[0]),
         LossName::SigmoidMse => SigmoidMse.value(target, scores[0]),
         LossName::Softmax => Softmax.value_and_gradient(target as usize, scores),
         _ => unreachable!("not a smooth loss"),

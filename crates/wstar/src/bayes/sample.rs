@@ -9,7 +9,7 @@ use crate::error::{Error, Result, shown};
 /// How many numbers all partial sums together may hold.
 const PARTIAL_CELLS: usize = 1 << 23;
 
-/// A checked data set: every class has a positive weight, every weight is finite and not negative.
+/// A checked data set: every weight is finite and not negative.
 pub(crate) struct Sample<'a> {
     pub(crate) data: &'a Dataset,
     pub(crate) codes: &'a [u32],
@@ -19,7 +19,21 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
+    /// All rows there are: every class has a positive weight, or it is an error.
     pub(crate) fn new(data: &'a Dataset) -> Result<Self> {
+        let sample = Sample::partial(data)?;
+        if let Some(k) = sample.totals.iter().position(|&total| total <= 0.0) {
+            return Err(Error::data(format!(
+                "class {} has no rows of positive weight",
+                sample.shown(k)
+            ))
+            .in_file(&data.source));
+        }
+        Ok(sample)
+    }
+
+    /// Some of the rows, in which classes may be missing.
+    pub(crate) fn partial(data: &'a Dataset) -> Result<Self> {
         let (codes, classes) = data.require_classes()?;
         if data.features() == 0 {
             return Err(Error::data("there are no feature columns to learn from").in_file(&data.source));
@@ -42,13 +56,6 @@ impl<'a> Sample<'a> {
                 );
             }
             totals[code as usize] += weight;
-        }
-        if let Some(k) = totals.iter().position(|&total| total <= 0.0) {
-            return Err(Error::data(format!(
-                "class {} has no rows of positive weight",
-                shown(classes.name(k as u32))
-            ))
-            .in_file(&data.source));
         }
         refuse_huge(data)?;
         Ok(Sample {
@@ -135,7 +142,7 @@ impl<'a> Sample<'a> {
         });
         for ((mean, origin), total) in means.iter_mut().zip(&origins).zip(&self.totals) {
             for (m, o) in mean.iter_mut().zip(origin) {
-                *m = o + *m / total;
+                *m = if *total > 0.0 { o + *m / total } else { 0.0 };
             }
         }
         means

@@ -5,6 +5,8 @@
 //! circuit, proves more; all of it is checked in whole numbers. Where the proof is an enumeration of all hyperplanes,
 //! there is nothing to store, and checking it is to repeat it.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::certify::agree;
@@ -92,7 +94,7 @@ pub(crate) fn gather(data: &Dataset, settings: &Settings, costs: &[f64]) -> Resu
         .hint("use pocket, svm or logistic"));
     }
     let dense: Vec<Vec<f64>> = data.design.iter().map(|row| row.to_dense(features)).collect();
-    let entrants = (0..)
+    let mut entrants: Vec<Entrant<'_>> = (0..)
         .zip(&dense)
         .zip(codes.iter().zip(costs))
         .filter(|(_, (_, cost))| **cost > 0.0)
@@ -101,8 +103,18 @@ pub(crate) fn gather(data: &Dataset, settings: &Settings, costs: &[f64]) -> Resu
             features,
             positive: code == 1,
             cost,
-        });
-    Ok(Points::gather(features, !settings.no_intercept, entrants))
+        })
+        .collect();
+    // Where rows stand tells nothing: the same rows are searched in the same order, and equal ones are one point.
+    entrants.sort_by(|a, b| {
+        let rows = a.features.partial_cmp(b.features).unwrap_or(Ordering::Equal);
+        rows.then(a.positive.cmp(&b.positive)).then(a.row.cmp(&b.row))
+    });
+    Ok(Points::gather(
+        features,
+        !settings.no_intercept,
+        entrants.into_iter(),
+    ))
 }
 
 /// How many rows a hyperplane classifies wrongly, and what they cost.

@@ -37,19 +37,27 @@ pub struct RunConditions {
 }
 
 impl RunConditions {
-    /// The conditions that settings lead to, for a run that learns from an example at most `repeats` times.
-    pub(crate) fn of(settings: &Settings, repeats: Option<u64>) -> Self {
+    /// The conditions of each discriminant that settings lead to, for a run that learns from an example at most
+    /// `repeats` times.
+    pub(crate) fn of(settings: &Settings, repeats: Option<u64>, discriminants: usize) -> Vec<Self> {
         let intercept = !settings.no_intercept;
-        RunConditions {
-            intercept,
-            rate: settings.learning_rate.unwrap_or(1.0),
-            schedule: settings.schedule.unwrap_or_default(),
-            repeats,
-            start: settings.start.as_ref().map(|numbers| match numbers.as_slice() {
+        let start = |k: usize| {
+            let numbers = settings.start.as_ref()?;
+            let width = numbers.len() / discriminants.max(1);
+            Some(match numbers.get(k * width..(k + 1) * width)? {
                 [first, weights @ ..] if intercept => Hyperplane::new(weights.to_vec(), *first),
                 weights => Hyperplane::new(weights.to_vec(), 0.0),
-            }),
-        }
+            })
+        };
+        (0..discriminants)
+            .map(|k| RunConditions {
+                intercept,
+                rate: settings.learning_rate.unwrap_or(1.0),
+                schedule: settings.schedule.unwrap_or_default(),
+                repeats,
+                start: start(k),
+            })
+            .collect()
     }
 }
 

@@ -1,12 +1,44 @@
 //! Fits the methods that estimate densities and decide by the Bayes rule.
 
-use crate::bayes::{self, Penalties};
+use crate::bayes::naive::Tally;
+use crate::bayes::{self, Estimate, Penalties};
+use crate::certify::Certificate;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
-use crate::model::{FitRecord, Predictor, certify_estimate};
+use crate::model::{FitRecord, Model, Predictor, certify_estimate};
 use crate::settings::{Density, Method, Settings};
 use crate::watch::{Status, Watch};
+
+/// Adds a batch of rows to the sums of naive Bayes over `seen` rows before: the new sums, and the model that all rows
+/// together make, if they determine one. What it claims follows from the sums; to check it takes all rows.
+pub fn fit_batch(
+    data: &Dataset,
+    settings: &Settings,
+    before: Option<Tally>,
+    seen: u64,
+) -> Result<(Tally, Option<Model>)> {
+    settings.check()?;
+    let estimation = estimation(settings)?;
+    let (codes, classes) = data.require_classes()?;
+    let batch = Tally::of(data, &estimation)?;
+    let tally = match before {
+        Some(mut tally) => {
+            tally.add(&batch)?;
+            tally
+        }
+        None => batch,
+    };
+    let rows = seen + (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
+    let model = tally.estimate(&estimation).map(|estimate| {
+        let certificate = Certificate::MaximumLikelihood {
+            deviation: 0.0,
+            log_likelihood: tally.log_likelihood(&estimate),
+        };
+        outcome(estimate, None, certificate, rows).into_model(settings, data.schema.clone(), classes.clone())
+    });
+    Ok((tally, model))
+}
 
 /// Estimates, and certifies what was estimated.
 pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) -> Result<Outcome> {
@@ -19,7 +51,11 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
     watch.certifying();
     let certificate = certify_estimate(data, &estimate)?;
     let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
-    Ok(Outcome {
+    Ok(outcome(estimate, penalties, certificate, rows))
+}
+
+fn outcome(estimate: Estimate, penalties: Option<Penalties>, certificate: Certificate, rows: u64) -> Outcome {
+    Outcome {
         predictor: Predictor::Bayes { estimate, penalties },
         fit: FitRecord {
             // A closed form has converged if its certificate says so, and otherwise ran out of digits.
@@ -40,7 +76,7 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
         certificate,
         inference: None,
         least_squares: None,
-    })
+    }
 }
 
 fn estimation(settings: &Settings) -> Result<bayes::Settings> {

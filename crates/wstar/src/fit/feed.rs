@@ -13,6 +13,7 @@ pub(super) enum Feed<'a> {
         codes: &'a [u32],
         rule: Rule,
         seed: u64,
+        multiset: bool,
     },
     /// `again` tells whether the stream can be passed over once more.
     Stream {
@@ -34,13 +35,14 @@ impl Feed<'_> {
                 codes,
                 rule,
                 seed,
+                multiset,
             } => {
                 let order = match rule {
                     Rule::Cyclic => Order::Cyclic,
                     Rule::Shuffled => Order::Shuffled(*seed),
                     Rule::Worst => return Ok(run_worst(team, data, codes, plan, watch)),
                 };
-                run(team, &mut InMemory::new(data, codes, order), plan, watch)
+                run(team, &mut in_memory(data, codes, order, *multiset)?, plan, watch)
             }
             Feed::Stream { examples, .. } => run(team, *examples, plan, watch),
         }
@@ -52,14 +54,24 @@ impl Feed<'_> {
         look: impl FnOnce(&mut dyn Examples) -> Result<T>,
     ) -> Result<Option<T>> {
         match self {
-            Feed::Memory { data, codes, .. } => {
-                look(&mut InMemory::new(data, codes, Order::Cyclic)).map(Some)
-            }
+            Feed::Memory {
+                data,
+                codes,
+                multiset,
+                ..
+            } => look(&mut in_memory(data, codes, Order::Cyclic, *multiset)?).map(Some),
             Feed::Stream {
                 examples,
                 again: true,
             } => look(*examples).map(Some),
             Feed::Stream { again: false, .. } => Ok(None),
         }
+    }
+}
+
+fn in_memory<'a>(data: &'a Dataset, codes: &'a [u32], order: Order, multiset: bool) -> Result<InMemory<'a>> {
+    match multiset {
+        true => InMemory::multiset(data, codes, order),
+        false => Ok(InMemory::new(data, codes, order)),
     }
 }

@@ -33,7 +33,11 @@ pub(super) fn fit(data: &Dataset, settings: &Settings, watch: &mut dyn Watch) ->
     refuse_huge(data)?;
     let costs = least_error::costs(data, settings)?;
     let points = least_error::gather(data, settings, &costs)?;
-    let starts = starts(data, settings, started);
+    // The other methods see each point once, with all that its rows weigh.
+    let rows: Vec<usize> = points.rows.iter().map(|&row| row as usize).collect();
+    let mut distinct = data.select(&rows);
+    distinct.weights = Some(points.costs.clone());
+    let starts = starts(&distinct, settings, started);
     let layout = Layout {
         outputs: 1,
         features: data.features(),
@@ -142,7 +146,6 @@ fn starts(data: &Dataset, settings: &Settings, started: Instant) -> Vec<Vec<f64>
             continue;
         }
         let own = Settings {
-            class_weight: settings.class_weight.clone().filter(|_| is_convex),
             no_intercept: settings.no_intercept,
             max_seconds: share.as_ref().map(Duration::as_secs_f64).filter(|s| *s > 0.0),
             seed: settings.seed,

@@ -10,6 +10,7 @@ mod online;
 mod stream;
 
 pub use convex::Origin;
+pub use density::fit_batch;
 pub use stream::fit_stream;
 
 use crate::certify::Certificate;

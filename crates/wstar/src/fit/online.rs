@@ -39,6 +39,7 @@ pub(super) fn fit_in_memory(data: &Dataset, settings: &Settings, watch: &mut dyn
         codes,
         rule,
         seed: settings.seed,
+        multiset: settings.multiset,
     };
     Fit::new(settings, classes.len(), data.features(), feed)?.fit(watch)
 }
@@ -83,7 +84,8 @@ pub(super) fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut
     };
     let mut outcome = Fit::new(settings, classes.len(), 0, feed)?.fit(watch)?;
     let schema = stream.schema().clone();
-    if let Some(start) = RunConditions::of(settings, None).start
+    let starts = RunConditions::of(settings, None, discriminants(classes.len()));
+    if let Some(start) = starts.iter().find_map(|conditions| conditions.start.as_ref())
         && start.weights.len() > schema.features
     {
         return Err(Error::settings(format!(
@@ -107,7 +109,8 @@ pub(super) struct Fit<'a> {
     pub(super) discriminants: usize,
     pub(super) features: usize,
     pub(super) rule: PerceptronRule,
-    pub(super) start: Option<Hyperplane>,
+    /// Where each discriminant starts.
+    pub(super) starts: Vec<Hyperplane>,
     pub(super) feed: Feed<'a>,
 }
 
@@ -137,7 +140,10 @@ impl<'a> Fit<'a> {
             discriminants: discriminants(classes),
             features,
             rule,
-            start: RunConditions::of(settings, None).start,
+            starts: RunConditions::of(settings, None, discriminants(classes))
+                .into_iter()
+                .map(|conditions| conditions.start.unwrap_or_else(|| Hyperplane::zero(features)))
+                .collect(),
             feed,
         })
     }
@@ -146,7 +152,12 @@ impl<'a> Fit<'a> {
         if self.method == Method::Kozinec {
             return self.fit_kozinec(watch);
         }
-        let perceptrons = || vec![self.perceptron(); self.discriminants];
+        let perceptrons = || -> Vec<Perceptron> {
+            let starts = self.starts.iter();
+            starts
+                .map(|start| Perceptron::new(self.rule, start.clone()))
+                .collect()
+        };
         let vote = self.settings.vote;
         let (learnt, mut run) = match (self.method, vote) {
             (Method::AveragedPerceptron, _) => {
@@ -206,11 +217,6 @@ impl<'a> Fit<'a> {
         watch.certifying();
         let certificate = self.bound_mistakes(&run, learnt.candidates)?;
         Ok(self.outcome(learnt.predictor, run, certificate))
-    }
-
-    fn perceptron(&self) -> Perceptron {
-        let zero = || Hyperplane::zero(self.features);
-        Perceptron::new(self.rule, self.start.clone().unwrap_or_else(zero))
     }
 
     fn linear<L: Learner>(&self, discriminants: Vec<Hyperplane>, team: &[L]) -> Learnt {
@@ -293,11 +299,11 @@ impl<'a> Fit<'a> {
                 ..
             }
         );
-        let conditions = RunConditions::of(self.settings, (!worst).then_some(run.passes));
+        let repeats = (!worst).then_some(run.passes);
+        let conditions = RunConditions::of(self.settings, repeats, self.discriminants);
         if run.separated() {
             self.widen_margins(run, &mut candidates)?;
         }
-        let conditions = vec![conditions; self.discriminants];
         let parts = self.feed.look_again(|examples| {
             certify::bound_mistakes(examples, &run.updates, &conditions, &candidates)
         })?;
@@ -341,26 +347,28 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// Refuses a start that does not fit: the intercept first, if there is one, then the weights.
+/// Refuses a start that does not fit: for each discriminant the intercept first, if there is one, then the weights.
 fn check_start(numbers: &[f64], classes: usize, features: Option<usize>, intercept: bool) -> Result<()> {
-    if classes > 2 {
-        return Err(Error::settings("--start goes with two classes only"));
-    }
     if numbers.iter().any(|number| !number.is_finite()) {
         return Err(Error::settings("--start takes finite numbers only"));
     }
-    let offset = usize::from(intercept);
-    let wanted = features.map(|features| features + offset);
-    if wanted.is_some_and(|wanted| wanted != numbers.len()) || numbers.len() < offset {
-        let what = if intercept {
-            "the intercept, then the weights"
-        } else {
-            "the weights"
+    let (offset, discriminants) = (usize::from(intercept), discriminants(classes));
+    let wanted = features.map(|features| discriminants * (features + offset));
+    let uneven = !numbers.len().is_multiple_of(discriminants);
+    if wanted.is_some_and(|wanted| wanted != numbers.len())
+        || uneven
+        || numbers.len() < discriminants * offset
+    {
+        let what = match (intercept, discriminants) {
+            (true, 1) => "the intercept, then the weights",
+            (false, 1) => "the weights",
+            (true, _) => "the intercept, then the weights, class by class",
+            (false, _) => "the weights, class by class",
         };
         return Err(Error::settings(format!(
             "--start has {} numbers, and {} are needed: {what}",
             numbers.len(),
-            wanted.unwrap_or(offset)
+            wanted.unwrap_or(discriminants * offset)
         )));
     }
     Ok(())

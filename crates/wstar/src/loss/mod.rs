@@ -6,6 +6,7 @@
 mod absolute;
 mod hinge;
 mod logistic;
+mod modified_huber;
 mod sigmoid_mse;
 mod softmax;
 mod squared;
@@ -14,6 +15,7 @@ mod squared_hinge;
 pub use absolute::{Absolute, Quantile};
 pub use hinge::Hinge;
 pub use logistic::Logistic;
+pub use modified_huber::ModifiedHuber;
 pub use sigmoid_mse::SigmoidMse;
 pub use softmax::Softmax;
 pub use squared::Squared;
@@ -62,6 +64,8 @@ pub enum LossName {
     Hinge,
     /// max(0, 1 − yz)².
     SquaredHinge,
+    /// max(0, 1 − yz)² where yz ≥ −1, else −4yz.
+    ModifiedHuber,
     /// |y − z|.
     Absolute,
     /// max(q(y − z), (q − 1)(y − z)) of a quantile q.
@@ -92,6 +96,10 @@ macro_rules! on_loss {
                 let $loss = $crate::loss::SquaredHinge;
                 $body
             }
+            $crate::loss::LossName::ModifiedHuber => {
+                let $loss = $crate::loss::ModifiedHuber;
+                $body
+            }
             $crate::loss::LossName::Absolute => {
                 let $loss = $crate::loss::Absolute::BOTH;
                 $body
@@ -112,11 +120,12 @@ pub(crate) use on_loss;
 
 impl LossName {
     /// All losses that are named; quantiles come by their number.
-    pub const ALL: [LossName; 7] = [
+    pub const ALL: [LossName; 8] = [
         LossName::Squared,
         LossName::Logistic,
         LossName::Hinge,
         LossName::SquaredHinge,
+        LossName::ModifiedHuber,
         LossName::Absolute,
         LossName::SigmoidMse,
         LossName::Softmax,
@@ -129,6 +138,7 @@ impl LossName {
             LossName::Logistic => "logistic",
             LossName::Hinge => "hinge",
             LossName::SquaredHinge => "squared-hinge",
+            LossName::ModifiedHuber => "modified-huber",
             LossName::Absolute => "absolute",
             LossName::Quantile(_) => "quantile",
             LossName::SigmoidMse => "sigmoid-mse",
@@ -148,7 +158,7 @@ impl LossName {
 
     /// Whether its curvature has no jumps.
     pub fn is_twice_smooth(self) -> bool {
-        self.is_smooth() && self != LossName::SquaredHinge
+        self.is_smooth() && !matches!(self, LossName::SquaredHinge | LossName::ModifiedHuber)
     }
 
     /// Whether it is for a real target.

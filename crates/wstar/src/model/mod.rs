@@ -1,5 +1,6 @@
 //! The fitted model: scores, labels, probabilities, geometry; and the file that keeps it.
 
+mod answer;
 mod evaluate;
 mod file;
 mod hyperplane;
@@ -7,6 +8,7 @@ mod predictor;
 mod soft_margin;
 mod verify;
 
+pub use answer::{Answers, Ask, answer, classify};
 pub use evaluate::{Deviations, Evaluation, Judgement, evaluate, evaluate_with, judge};
 pub(crate) use file::write_whole;
 pub use hyperplane::Hyperplane;

@@ -66,7 +66,10 @@ pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
     let certificate = match &model.certificate {
         Certificate::MistakeBound { parts } => {
             let (codes, _) = data.require_classes()?;
-            let mut examples = InMemory::new(data, codes, Order::Cyclic);
+            let mut examples = match model.settings.multiset {
+                true => InMemory::multiset(data, codes, Order::Cyclic)?,
+                false => InMemory::new(data, codes, Order::Cyclic),
+            };
             verify_mistakes(&mut examples, model, parts, &mut objections)?
         }
         Certificate::Separation { parts } => {
@@ -111,9 +114,9 @@ fn verify_mistakes(
     }
     // By the worst-classified rule an example can come back at any time.
     let repeats = (model.settings.rule != Some(Rule::Worst)).then_some(model.fit.passes);
-    let conditions = RunConditions::of(&model.settings, repeats);
-    for (claim, found) in claims.iter().zip(&parts) {
-        if claim.conditions != conditions {
+    let conditions = RunConditions::of(&model.settings, repeats, claims.len());
+    for ((claim, found), conditions) in claims.iter().zip(&parts).zip(&conditions) {
+        if &claim.conditions != conditions {
             objections.push("the bound is claimed for another run than the model's settings make".into());
         }
         // A separator of 0 stands for the number of looks: every example misses the whole margin.

@@ -261,7 +261,7 @@ impl Walk<'_> {
         let curvature = match self.loss {
             LossName::Squared | LossName::Hinge | LossName::Absolute | LossName::Quantile(_) => 1.0,
             LossName::Logistic | LossName::SigmoidMse => 0.25,
-            LossName::SquaredHinge => 2.0,
+            LossName::SquaredHinge | LossName::ModifiedHuber => 2.0,
             LossName::Softmax => 0.5,
         };
         let one = f64::from(u8::from(self.layout.intercept));

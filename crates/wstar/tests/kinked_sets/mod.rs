@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::data::{Dense, Design, Raw};
 use wstar::io::{ReadOptions, Source, read};
-use wstar::loss::{Absolute, Hinge, Logistic, Loss, LossName, Squared, SquaredHinge};
+use wstar::loss::{Absolute, Hinge, Logistic, Loss, LossName, ModifiedHuber, Squared, SquaredHinge};
 use wstar::oracle::{Layout, Local, Rows, Weights};
 use wstar::penalty::Penalty;
 use wstar::problem::{Intercept, Problem};
@@ -43,6 +43,7 @@ pub(crate) fn loss_of(name: LossName, y: f64, z: f64) -> f64 {
     match name {
         LossName::Hinge => Hinge.value(y, z),
         LossName::SquaredHinge => SquaredHinge.value(y, z),
+        LossName::ModifiedHuber => ModifiedHuber.value(y, z),
         LossName::Logistic => Logistic.value(y, z),
         LossName::Absolute => Absolute::BOTH.value(y, z),
         LossName::Quantile(q) => Absolute::quantile(q).value(y, z),
@@ -55,6 +56,7 @@ pub(crate) fn conjugate_of(name: LossName, y: f64, s: f64) -> f64 {
     match name {
         LossName::Hinge => Hinge.conjugate(y, s),
         LossName::SquaredHinge => SquaredHinge.conjugate(y, s),
+        LossName::ModifiedHuber => ModifiedHuber.conjugate(y, s),
         LossName::Logistic => Logistic.conjugate(y, s),
         LossName::Absolute => Absolute::BOTH.conjugate(y, s),
         LossName::Quantile(q) => {

@@ -34,18 +34,22 @@ pub fn fit(data: &Dataset, alpha: f64, threshold: f64) -> Result<Bernoulli> {
         );
     }
     let sample = Sample::new(data)?;
-    let counts = sample.sums(data.features(), |sums, _, weight, row| {
+    Ok(Bernoulli {
+        counts: counts(&sample, threshold),
+        totals: sample.totals,
+        alpha,
+        threshold,
+    })
+}
+
+/// The weight of the rows of each class that say yes in each column.
+pub(super) fn counts(sample: &Sample<'_>, threshold: f64) -> Vec<Vec<f64>> {
+    sample.sums(sample.data.features(), |sums, _, weight, row| {
         row.for_each(|j, v| {
             if v > threshold {
                 sums[j] += weight;
             }
         });
-    });
-    Ok(Bernoulli {
-        totals: sample.totals,
-        counts,
-        alpha,
-        threshold,
     })
 }
 

@@ -4,10 +4,12 @@
 mod bernoulli;
 mod gaussian;
 mod multinomial;
+mod tally;
 
 pub use bernoulli::{Bernoulli, fit as fit_bernoulli};
 pub use gaussian::{NaiveGaussian, fit as fit_gaussian};
 pub use multinomial::{Multinomial, fit as fit_multinomial};
+pub use tally::Tally;
 
 use crate::error::{Error, Result};
 

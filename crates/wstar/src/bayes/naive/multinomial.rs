@@ -27,13 +27,18 @@ pub struct Multinomial {
 pub fn fit(data: &Dataset, alpha: f64) -> Result<Multinomial> {
     check_alpha(alpha)?;
     let sample = Sample::new(data)?;
-    refuse_negative(data)?;
-    let counts = sample.sums(data.features(), |sums, _, weight, row| row.add_to(weight, sums));
     Ok(Multinomial {
+        counts: counts(&sample)?,
         totals: sample.totals,
-        counts,
         alpha,
     })
+}
+
+/// The weighted sum of each column over each class.
+pub(super) fn counts(sample: &Sample<'_>) -> Result<Vec<Vec<f64>>> {
+    refuse_negative(sample.data)?;
+    let features = sample.data.features();
+    Ok(sample.sums(features, |sums, _, weight, row| row.add_to(weight, sums)))
 }
 
 fn refuse_negative(data: &Dataset) -> Result<()> {

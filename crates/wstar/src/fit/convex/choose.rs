@@ -138,7 +138,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     }
     if few {
         let mut names = vec![S::Newton];
-        if definition.loss == LossName::SquaredHinge {
+        if matches!(definition.loss, LossName::SquaredHinge | LossName::ModifiedHuber) {
             names.extend([S::InteriorPoint, S::ExtendedInteriorPoint]);
         }
         names.extend([S::NewtonCg, S::Lbfgs]);

@@ -338,7 +338,7 @@ impl Descent<'_> {
 fn steepest(loss: LossName) -> f64 {
     match loss {
         LossName::Logistic => 0.25,
-        LossName::SquaredHinge => 2.0,
+        LossName::SquaredHinge | LossName::ModifiedHuber => 2.0,
         _ => 1.0,
     }
 }

@@ -32,13 +32,15 @@ impl Coordinate {
             LossName::Squared => (f64::NEG_INFINITY, f64::INFINITY),
             LossName::SquaredHinge if y > 0.0 => (0.0, f64::INFINITY),
             LossName::SquaredHinge => (f64::NEG_INFINITY, 0.0),
+            LossName::ModifiedHuber if y > 0.0 => (0.0, 4.0 * weight),
+            LossName::ModifiedHuber => (-4.0 * weight, 0.0),
             _ if y > 0.0 => (0.0, weight),
             _ => (-weight, 0.0),
         };
         let curve = match loss {
             _ if weight == 0.0 => 0.0,
             LossName::Squared => 1.0 / weight,
-            LossName::SquaredHinge => 0.5 / weight,
+            LossName::SquaredHinge | LossName::ModifiedHuber => 0.5 / weight,
             _ => 0.0,
         };
         // A row that does not count pulls nothing.

@@ -37,6 +37,12 @@ impl Piece {
                 at: y.signum(),
                 bend: 0.5,
             }),
+            LossName::ModifiedHuber => Some(Piece {
+                lo: if y > 0.0 { -4.0 } else { 0.0 },
+                hi: if y > 0.0 { 0.0 } else { 4.0 },
+                at: y.signum(),
+                bend: 0.5,
+            }),
             LossName::Squared => Some(Piece {
                 lo: f64::NEG_INFINITY,
                 hi: f64::INFINITY,

@@ -1,0 +1,143 @@
+//! Predictions by the parameters that an estimator shows, which its user may have changed.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use wstar::bayes::{Diagonal, Linear, Scorer};
+use wstar::data::Design;
+use wstar::model::{Answers, Ask, answer, classify};
+
+use crate::matrix::{Matrix, rows_of, scattered};
+use crate::run::{run, run_here};
+
+/// Fewer numbers than this are done sooner than threads are made.
+const SMALL: usize = 1 << 20;
+
+/// The score functions of the classes.
+#[pyclass(frozen, module = "wstar._engine")]
+pub(crate) struct Scores(Scorer);
+
+/// A row of weights for each function, or the only one.
+#[derive(FromPyObject)]
+enum Weights<'py> {
+    #[pyo3(transparent)]
+    Many(PyReadonlyArray2<'py, f64>),
+    #[pyo3(transparent)]
+    One(PyReadonlyArray1<'py, f64>),
+}
+
+/// An intercept for each function, or the same for all.
+#[derive(FromPyObject)]
+enum Intercepts<'py> {
+    #[pyo3(transparent)]
+    Many(PyReadonlyArray1<'py, f64>),
+    #[pyo3(transparent)]
+    Same(f64),
+}
+
+fn misfit() -> PyErr {
+    PyValueError::new_err("the parameters do not fit each other")
+}
+
+#[pymethods]
+impl Scores {
+    /// Linear functions of the row: one row of weights and one intercept each; with a threshold, of whether each value lies
+    /// above it.
+    #[staticmethod]
+    #[pyo3(signature = (weights, intercepts, threshold = None))]
+    fn linear(weights: Weights<'_>, intercepts: Intercepts<'_>, threshold: Option<f64>) -> PyResult<Self> {
+        let weights = match &weights {
+            Weights::Many(weights) => rows_of(weights)?,
+            Weights::One(weights) => vec![weights.to_vec().map_err(scattered)?],
+        };
+        let linear = Linear {
+            intercepts: match &intercepts {
+                Intercepts::Many(intercepts) => intercepts.to_vec().map_err(scattered)?,
+                Intercepts::Same(intercept) => vec![*intercept; weights.len()],
+            },
+            weights,
+            threshold,
+        };
+        if linear.weights.is_empty() || linear.weights.len() != linear.intercepts.len() {
+            return Err(misfit());
+        }
+        Ok(Scores(Scorer::Linear(linear)))
+    }
+
+    /// Logarithms of Gaussian densities with independent features, and of the priors.
+    #[staticmethod]
+    fn gaussian(
+        priors: PyReadonlyArray1<'_, f64>,
+        means: PyReadonlyArray2<'_, f64>,
+        variances: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<Self> {
+        let priors = priors.to_vec().map_err(scattered)?;
+        if means.shape() != variances.shape() || means.shape()[0] != priors.len() || priors.is_empty() {
+            return Err(misfit());
+        }
+        let diagonal = Diagonal::new(&priors, &rows_of(&means)?, &rows_of(&variances)?);
+        Ok(Scores(Scorer::Diagonal(diagonal)))
+    }
+
+    /// What is asked (`scores`, `probabilities`, `log-probabilities`, `odds`) of every row, and whether all scores are
+    /// finite, which they are not if X holds values that are not.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'_>,
+        ask: &str,
+        threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, bool)> {
+        let ask = match ask {
+            "scores" => Ask::Scores,
+            "probabilities" => Ask::Probabilities,
+            "log-probabilities" => Ask::LogProbabilities,
+            "odds" => Ask::Odds,
+            _ => return Err(PyValueError::new_err(format!("{ask} cannot be asked"))),
+        };
+        let found = self.each(py, &x, threads, |design, threaded| {
+            answer(&self.0, design, ask, threaded)
+        })?;
+        let rows = found.values.len() / found.columns.max(1);
+        let values = PyArray1::from_vec(py, found.values).reshape([rows, found.columns])?;
+        Ok((values, found.finite))
+    }
+
+    /// The number of each row's class, and whether all scores are finite.
+    fn classify<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'_>,
+        threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, bool)> {
+        let found = self.each(py, &x, threads, |design, threaded| {
+            classify(&self.0, design, threaded)
+        })?;
+        Ok((PyArray1::from_vec(py, found.values), found.finite))
+    }
+}
+
+impl Scores {
+    fn each<T: Send>(
+        &self,
+        py: Python<'_>,
+        x: &Matrix<'_>,
+        threads: usize,
+        find: impl Fn(&Design, bool) -> Answers<T> + Send + Sync,
+    ) -> PyResult<Answers<T>> {
+        let matrix = x.borrow()?;
+        if matrix.features() != self.0.features() {
+            return Err(PyValueError::new_err(format!(
+                "X has {} features, and the model {}",
+                matrix.features(),
+                self.0.features()
+            )));
+        }
+        if matrix.stored() < SMALL {
+            return py.detach(|| run_here(|| matrix.with_design(|design| Ok(find(&design, false)))));
+        }
+        run(py, threads, |_| {
+            matrix.with_design(|design| Ok(find(&design, true)))
+        })
+    }
+}
