@@ -192,9 +192,8 @@ fn regions(model: &Model, view: &View) -> Result<Value> {
     if ends.as_flattened().iter().any(|end| !end.is_finite()) {
         return Err(Error::settings("a view needs finite numbers"));
     }
-    let value = |[least, most]: [f64; 2], i: usize, of: usize| {
-        least + (most - least) * (i as f64 + 0.5) / of as f64
-    };
+    let value =
+        |[least, most]: [f64; 2], i: usize, of: usize| least + (most - least) * (i as f64 + 0.5) / of as f64;
     let mut values = Vec::with_capacity(2 * places);
     for row in 0..view.rows {
         for column in 0..view.columns {
@@ -209,10 +208,16 @@ fn regions(model: &Model, view: &View) -> Result<Value> {
     let sure: Option<Vec<u32>> = scores
         .rows()
         .map(|row| {
-            let most = model.predictor.probabilities(row)?.into_iter().fold(0.0, f64::max);
+            let most = model
+                .predictor
+                .probabilities(row)?
+                .into_iter()
+                .fold(0.0, f64::max);
             Some((100.0 * most).round() as u32)
         })
         .collect();
-    Ok(json!({"x": view.x, "y": view.y, "columns": view.columns, "rows": view.rows,
-              "class": class, "sure": sure}))
+    Ok(
+        json!({"x": view.x, "y": view.y, "columns": view.columns, "rows": view.rows,
+              "class": class, "sure": sure}),
+    )
 }

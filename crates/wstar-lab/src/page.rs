@@ -39,6 +39,7 @@ files![
     "js/marks.js",
     "js/methods.js",
     "js/ownline.js",
+    "js/picture.js",
     "js/plane.js",
     "js/readout.js",
     "js/scene.js",

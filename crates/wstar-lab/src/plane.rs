@@ -56,7 +56,16 @@ impl Plane {
         }
         let classes = points.classes.len();
         if points.class.iter().any(|&class| class as usize >= classes) {
-            return Err(Error::data(format!("a point is of none of the {classes} classes")));
+            return Err(Error::data(format!(
+                "a point is of none of the {classes} classes"
+            )));
+        }
+        let absent = (0..classes as u32).find(|class| !points.class.contains(class));
+        if let Some(absent) = absent.filter(|_| rows > 0) {
+            return Err(Error::data(format!(
+                "no point is of class {}",
+                points.classes[absent as usize]
+            )));
         }
         let axes = points.axes.unwrap_or_else(|| ["x1".into(), "x2".into()]);
         let plane = Plane {

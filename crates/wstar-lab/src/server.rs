@@ -56,7 +56,9 @@ impl Lab {
 
     /// Serves until the process ends.
     pub fn run(self) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             axum::serve(listener, router(self.port)).await
@@ -78,7 +80,10 @@ fn router(port: u16) -> Router {
     });
     Router::new()
         .route("/", get(|| async { file("index.html") }))
-        .route("/{*path}", get(|Path(path): Path<String>| async move { file(&path) }))
+        .route(
+            "/{*path}",
+            get(|Path(path): Path<String>| async move { file(&path) }),
+        )
         .route("/api/sets", get(|| async { plane::sets().to_string() }))
         .route("/api/read", post(read))
         .route("/api/{question}", post(ask))

@@ -36,8 +36,7 @@ pub(crate) fn surface(request: SurfaceRequest, line: &Line<'_>) -> Result<Value>
     }
     let affordable = ((MOST_SCORES / data.rows().max(1)) as f64).sqrt() as usize;
     let steps = request.steps.min(MOST_VALUES).min(affordable).max(8);
-    let value =
-        |[least, most]: [f64; 2], i: usize| least + (most - least) * i as f64 / (steps - 1) as f64;
+    let value = |[least, most]: [f64; 2], i: usize| least + (most - least) * i as f64 / (steps - 1) as f64;
     let mut at = request.at;
     let mut values = Vec::with_capacity(steps * steps);
     for row in 0..steps {

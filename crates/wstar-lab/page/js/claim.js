@@ -105,7 +105,7 @@ function gap({ parts }, frame, fit) {
     ? [`At this step within ${short(now, 3)} of the least possible objective, relatively.`]
     : between || (!frame.final && frame.step === undefined)
       ? [`On the way: P = ${short(frame.objective ?? NaN, 5)}, the least is ${short(sum("primal"), 5)}.`]
-      : [`No w has an objective below ${short(sum("dual"), 8)}; this one has ${short(sum("primal"), 8)}: within ${short(Math.max(0, worst), 3)}, relatively.`];
+      : [`No w has an objective below ${short(sum("dual"), 8)}; this one has ${short(sum("primal"), 8)}: ${worst > 0 ? `within ${short(worst, 3)}, relatively` : "they meet"}.`];
   return {
     sentence,
     numbers: [["P, the objective", sum("primal")], ["D, the bound below", sum("dual")], ["P − D", sum("gap")], ["relatively", worst], ["asked for", parts[0].tol]],
@@ -117,10 +117,11 @@ function gap({ parts }, frame, fit) {
   };
 }
 
-function stationarity({ parts }) {
+function stationarity({ parts }, frame, fit) {
   const slope = Math.max(...parts.map((part) => part.slope));
+  const rest = fit.holds ? "a stationary point" : "not at rest yet";
   return {
-    sentence: [`The slope is ${short(slope)}: a stationary point. The loss is not convex, so no more is claimed.`],
+    sentence: [`The slope is ${short(slope)}: ${rest}. The loss is not convex, so no more can be claimed.`],
     numbers: [["objective", parts[0].objective], ["slope", slope]],
     theorem: ["The squared error of a sigmoid has flat parts and more than one valley.", "A zero slope there may be any of them; cross-entropy has one valley only."],
   };

@@ -50,7 +50,7 @@ function card(row, scene, view) {
   const label = METHODS.find((one) => one.name === row.method)?.label ?? row.method;
   const picture = h("canvas", { width: 440, height: 320, role: "img", "aria-label": `${label}: ${row.message ?? plural(row.errors, "error")}` });
   if (!row.message) draw(picture, row, scene, view);
-  return h("li", { class: "card", "data-method": row.method }, picture, h("h4", {}, label),
+  return h("li", { class: "card", "data-method": row.method }, picture, h("h3", {}, label),
     row.message
       ? h("p", { class: "quiet-words" }, row.message)
       : h("p", {}, h("span", { "data-errors": row.errors }, plural(row.errors, "error")), h("br"),

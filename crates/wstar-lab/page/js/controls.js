@@ -39,7 +39,9 @@ const CONTROLS = {
       onchange: (event) => change({ setting: setting.name, value: event.target.checked || undefined }) });
     return labelled(setting, control);
   },
-  vector(scene, setting, change) {
+  vector(scene, plain, change) {
+    const weights = method(scene.method).regression ? "w" : "w₁, w₂";
+    const setting = { ...plain, label: `start ${scene.settings.no_intercept ? "" : "b, "}${weights}` };
     const control = h("input", { type: "text", id: id(setting), "data-setting": setting.name, value: value(scene, setting) ?? "", placeholder: "0", inputmode: "text",
       onchange: (event) => change({ setting: setting.name, value: event.target.value.trim() || undefined }) });
     return labelled(setting, control);

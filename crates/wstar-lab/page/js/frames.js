@@ -7,7 +7,9 @@ const flat = (plane) => [plane.intercept, ...plane.weights];
 
 /** The frames of a fit. The last one is always the model itself. */
 export function frames(fit, scene) {
-  const { looks, iterates } = fit.trace ?? { looks: [], iterates: [] };
+  // What a search for the best goes through is no path that a picture could follow.
+  const stepwise = !["min-error", "hard-margin"].includes(fit.method);
+  const { looks, iterates } = stepwise && fit.trace ? fit.trace : { looks: [], iterates: [] };
   const made = looks.length ? fromLooks(fit, scene) : iterates.length ? fromIterates(fit, scene) : [];
   const last = made.at(-1);
   if (!last) return [{ planes: fit.planes, text: closing(fit), final: true }];
@@ -32,8 +34,9 @@ function closing(fit) {
 
 function startPlanes(many, scene, features) {
   const given = scene.settings.start ? String(scene.settings.start).split(/[\s,;]+/).map(Number) : null;
-  const whole = given && given.length === features + 1 && given.every(Number.isFinite);
-  const [intercept, ...weights] = whole ? given : Array(features + 1).fill(0);
+  const bare = Boolean(scene.settings.no_intercept);
+  const whole = given && given.length === features + Number(!bare) && given.every(Number.isFinite);
+  const [intercept, ...weights] = whole ? [...(bare ? [0] : []), ...given] : Array(features + 1).fill(0);
   return Array.from({ length: many }, () => ({ weights: [...weights], intercept }));
 }
 

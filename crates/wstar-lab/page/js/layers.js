@@ -103,10 +103,13 @@ function normal(plane, own, kind) {
 
 function support(plane, { support: vectors, points }) {
   if (!vectors || vectors.length > MOST_RINGS) return [];
+  const numbered = [];
   return vectors.filter(({ row }) => points.x[row] !== undefined).flatMap(({ row, alpha }) => {
     const [x, y] = plane.place(points.x[row], points.y[row]);
     const ring = s("circle", { cx: x, cy: y, r: 10, class: "support", "data-row": row });
-    if (vectors.length > MOST_NUMBERS || alpha === undefined) return [ring];
+    const covered = numbered.some(([a, b]) => Math.abs(a - x) < 60 && Math.abs(b - y) < 14);
+    if (vectors.length > MOST_NUMBERS || alpha === undefined || covered) return [ring];
+    numbered.push([x, y]);
     return [ring, s("text", { x: x + 13, y: y + 4, class: "alpha" }, `α ${short(alpha, 3)}`)];
   });
 }

@@ -17,7 +17,7 @@ export const LESSONS = [
   },
   {
     id: "bound", title: "How many mistakes are possible?",
-    scene: "make=separable,40,3,0.8,1&method=perceptron&step=0",
+    scene: "make=separable,40,8,0.4,1&method=perceptron&step=0",
     text: ["Let R be the length of the longest point and γ a margin that some line through it all keeps. Then a perceptron cannot make more than R²/γ² mistakes, in any order, for ever.",
       "Each mistake takes w a step of at least γ in the right direction, and makes it longer by little: the two can only go together for so long.",
       "Play the run and watch the counter stay below its bound. Make the margin smaller in the data menu, and the bound grows."],
@@ -96,7 +96,7 @@ export const LESSONS = [
     id: "sigmoid", title: "Why not squares of a sigmoid?",
     scene: "points=A-3,0;A-2,1;A-1.5,-1;B1.5,0.5;B2,-0.5;B3,1;A6,0.5&method=logistic&.loss=sigmoid-mse&.penalty=none&.solver=gradient-descent&.learning_rate=2&.max_iter=200&.no_intercept=true",
     text: ["A sigmoid and a squared error look like a natural pair. Their landscape is not: it has plateaus, on which nothing tells the way down, and more than one valley.",
-      "Start elsewhere (say 0, −4, 2) and see where the walk ends. All that can be claimed is a slope of zero.",
+      "Start elsewhere (say −4, 2) and see where the walk ends. All that can be claimed is a slope of zero.",
       "Choose the logistic loss instead: one valley, a slope everywhere, and a gap that says how far it is."],
   },
   {

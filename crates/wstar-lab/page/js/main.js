@@ -3,17 +3,17 @@
 import { Refused, latest } from "./ask.js";
 import { drawCharts, markStep } from "./chart.js";
 import { claim, verdict } from "./claim.js";
-import { showClaim, showNotice, showVerdict } from "./claimbox.js";
+import { showNotice, showVerdict } from "./claimbox.js";
 import { csv, python, shell } from "./command.js";
 import { buildChoice, compare } from "./compare.js";
 import { buildMenu, showSettings } from "./controls.js";
 import { DataMenu } from "./datamenu.js";
-import { count, find, h, rested, short } from "./dom.js";
-import { errors, frames, share } from "./frames.js";
-import * as geometry from "./geometry.js";
+import { count, find, h, rested } from "./dom.js";
+import { frames } from "./frames.js";
 import { LESSONS, lesson } from "./lessons.js";
 import { method, settings } from "./methods.js";
 import { OwnLine } from "./ownline.js";
+import { drawPicture } from "./picture.js";
 import { Plane } from "./plane.js";
 import { readout } from "./readout.js";
 import * as scenes from "./scene.js";
@@ -71,7 +71,8 @@ function own() {
 const tools = new Tools(plane, {
   begin: () => past.keep(scene),
   edit,
-  end: (changed) => changed && settle(),
+  end: (changed) => (changed ? settle() : past.drop()),
+  looked: rested(() => run.fit?.regions && fit(), 200),
   hover: (row, px, py) => readout(row, px, py, { scene, frame: run.frames[timeline.now], fit: run.fit, codes: codes(), plane }),
 });
 
@@ -103,20 +104,37 @@ const ownLine = new OwnLine(plane, (line) => {
 
 // Fitting.
 
-let waiting = false;
+/** A fit that takes longer than this gives way to a newer question; a quicker one is waited for, so that the picture follows the hand. */
+const PATIENCE = 300;
+const asked = { wanted: 0, running: false, since: 0 };
 
-/** Fits anew, and draws the points at once: what the hand does is seen before the engine has answered. */
+/** Draws the points at once, and fits anew: what the hand does is seen before the engine has answered. */
 function refit() {
   drawFrame(timeline.now);
-  if (waiting) return;
-  waiting = true;
-  requestAnimationFrame(() => {
-    waiting = false;
-    fit();
-  });
+  fit();
 }
 
 async function fit() {
+  asked.wanted += 1;
+  if (asked.running) {
+    const own = asked.since;
+    setTimeout(() => asked.running && asked.since === own && fitting.cancel(), Math.max(0, own + PATIENCE - performance.now()));
+    return;
+  }
+  asked.running = true;
+  try {
+    let done;
+    do {
+      done = asked.wanted;
+      asked.since = performance.now();
+      await fitOnce();
+    } while (done < asked.wanted);
+  } finally {
+    asked.running = false;
+  }
+}
+
+async function fitOnce() {
   const missing = emptiness();
   if (missing) {
     fitting.cancel();
@@ -202,68 +220,8 @@ function finishRun() {
 // Drawing.
 
 function drawFrame(step) {
-  const { fit: model } = run;
-  const frame = run.frames[Math.min(step, run.frames.length - 1)] ?? null;
-  const last = Boolean(frame?.final);
-  const regression = isRegression();
-  const planes = frame?.planes ?? null;
-  const ties = model?.ties;
-  const usable = planes && !regression && planes.every((one) => one.weights.length === 2);
-  const decided = usable && !(last && model.regions) ? (i) => geometry.decide(planes, scene.points.x[i], scene.points.y[i], ties) !== classOf(scene.points.c[i]) : null;
-  const listed = last && model?.regions ? new Set(model.wrong) : null;
-  plane.draw({
-    points: scene.points,
-    axes: scene.axes,
-    codes: codes(),
-    classOf,
-    planes: usable || regression ? planes : null,
-    before: frame?.before,
-    row: frame?.row,
-    mistake: frame?.mistake,
-    regression,
-    link: model?.link ?? (model?.method === "lda" || model?.method === "naive-bayes" ? (planes?.length === 1 ? "logit" : "softmax") : null),
-    regions: last ? model?.regions : null,
-    band: band(model, last),
-    support: last ? support(model) : null,
-    verdict: run.verdict,
-    wrong: listed ? (i) => listed.has(i) : decided,
-  });
+  drawPicture(plane, { scene, run, step, codes: codes(), classOf, regression: isRegression() });
   ownLine.show(scene);
-  find("frame-told").textContent = frame?.text ?? "";
-  tellErrors(frame, usable, listed, ties);
-  if (frame && model) {
-    showClaim(claim(model, frame, scene), last);
-    bindClaim();
-  }
-}
-
-function tellErrors(frame, usable, listed, ties) {
-  let told = "";
-  if (usable || listed) {
-    const wrong = listed ? listed.size : errors(frame.planes, scene.points, classOf, (planes, x, y) => geometry.decide(planes, x, y, ties));
-    told = `wrong: ${share(wrong, scenes.size(scene))}`;
-  } else if (run.fit?.deviations && frame?.final) told = `mean squared deviation ${short(run.fit.deviations.mse)}, R² ${short(run.fit.deviations.r2)}`;
-  const time = run.fit && frame?.final ? ` · ${short(run.fit.seconds * 1000, 2)} ms` : "";
-  find("errors").textContent = told + time;
-}
-
-/** The level of the margin's edges, where the model has them. */
-function band(model, last) {
-  if (!model || !last) return null;
-  if (model.method === "svm" || model.method === "hard-margin") return 1;
-  if (model.method === "kozinec" && model.planes?.length === 1) return Math.max(0, model.certificate.parts[0].lower) * geometry.norm(model.planes[0]);
-  return null;
-}
-
-function support(model) {
-  if (model?.support) return model.support;
-  const part = model?.certificate?.parts?.[0];
-  if (model?.method === "hard-margin") return part.support.map(([row, alpha]) => ({ row, alpha }));
-  if (model?.method === "kozinec") return [...part.positive, ...part.negative].map(([row, alpha]) => ({ row, alpha }));
-  return null;
-}
-
-function bindClaim() {
   for (const button of find("claim-sentence").querySelectorAll('[data-do="prove"]')) button.onclick = () => toggleProof(true);
 }
 

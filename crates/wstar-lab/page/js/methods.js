@@ -10,7 +10,7 @@ const order = { ...rule, choices: ["cyclic", "shuffled"], usual: "shuffled" };
 const ties = { name: "ties", label: "score 0 is", kind: "choice", flag: "--ties", choices: ["mistake", "positive"], usual: "mistake" };
 const epochs = { name: "epochs", label: "passes", kind: "log", least: 1, most: 1000, whole: true, usual: 100, flag: "--epochs" };
 const passes = { ...epochs, most: 100, usual: 1 };
-const start = { name: "start", label: "start b, w₁, w₂", kind: "vector", flag: "--start" };
+const start = { name: "start", label: "start", kind: "vector", flag: "--start" };
 const bias = { name: "no_intercept", label: "through the origin", kind: "switch", flag: "--no-intercept" };
 const cost = { name: "C", label: "C", kind: "log", least: 1e-4, most: 1e4, usual: 1, flag: "--C" };
 const penalty = (usual) => ({

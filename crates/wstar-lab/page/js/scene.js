@@ -167,6 +167,11 @@ export class Past {
     return Boolean(before);
   }
 
+  /** Forgets the last change, which was none. */
+  drop() {
+    this.#kept.pop();
+  }
+
   forget() {
     this.#kept = [];
   }

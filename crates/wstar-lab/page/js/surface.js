@@ -6,7 +6,9 @@ import { find, s, short } from "./dom.js";
 import { method, settings } from "./methods.js";
 import * as scenes from "./scene.js";
 
-const SIZE = { width: 420, height: 300, left: 46, right: 10, top: 10, bottom: 36 };
+const EDGE = { left: 46, right: 10, top: 10, bottom: 36 };
+/** The solvers whose path is what the picture is about: their landscape stands beside the plane. */
+const WALKS = ["gradient-descent", "sgd"];
 const LEVELS = 14;
 const asking = latest();
 let scales = null;
@@ -29,11 +31,12 @@ export async function drawSurface(scene, fit, frames) {
   const fits = chosen && (kind === "duality-gap" || kind === "stationarity") && fit.planes?.length === 1 && frames.length > 2;
   if (!fits) {
     box.hidden = true;
+    find("pictures").classList.remove("two");
     return;
   }
   const best = parameters(fit.planes[0], intercept);
   const path = frames.map((frame) => parameters(frame.planes[0], intercept)).map((at) => chosen.at.map((j) => at[j]));
-  const range = [0, 1].map((axis) => around(path.map((point) => point[axis])));
+  const range = [0, 1].map((axis) => around(path.map((point) => point[axis]), kind === "stationarity" ? 1.5 : 0.35));
   let found;
   try {
     found = await asking("surface", { data: scenes.data(scene), settings: settings(scene), axes: chosen.at, at: best, range, steps: 60 });
@@ -43,15 +46,18 @@ export async function drawSurface(scene, fit, frames) {
     return;
   }
   if (!found) return;
+  const beside = WALKS.includes(scene.settings.solver);
+  find(beside ? "pictures" : "aside").append(box);
+  find("pictures").classList.toggle("two", beside);
   box.hidden = false;
   render(found, path, chosen.names, slice(regression, intercept, fit));
 }
 
 /** Room around a path, within reason: the far ends of a run that went astray are cut off. */
-function around(values) {
+function around(values, share) {
   const finite = values.filter((value) => Math.abs(value) < 1e6);
   const [least, most] = extent(finite);
-  const room = 0.35 * (most - least || Math.max(1, Math.abs(most)));
+  const room = share * (most - least || Math.max(1, Math.abs(most)));
   return [least - room, most + room];
 }
 
@@ -61,6 +67,8 @@ function slice(regression, intercept, fit) {
 }
 
 function render({ steps, range, values }, path, names, note) {
+  const drawing = find("surface-drawing");
+  const SIZE = { ...EDGE, width: Math.max(240, drawing.clientWidth), height: Math.max(200, drawing.clientHeight) };
   const across = scaleLinear(range[0], [SIZE.left, SIZE.width - SIZE.right]);
   const up = scaleLinear(range[1], [SIZE.height - SIZE.bottom, SIZE.top]);
   scales = { across, up, path };
@@ -81,8 +89,8 @@ function render({ steps, range, values }, path, names, note) {
   select(bottom).call(axisBottom(across).ticks(6).tickSizeOuter(0));
   select(left).call(axisLeft(up).ticks(6).tickSizeOuter(0));
   const way = line((point) => across(point[0]), (point) => up(point[1]));
-  find("surface-drawing").setAttribute("viewBox", `0 0 ${SIZE.width} ${SIZE.height}`);
-  find("surface-drawing").replaceChildren(
+  drawing.setAttribute("viewBox", `0 0 ${SIZE.width} ${SIZE.height}`);
+  drawing.replaceChildren(
     s("clipPath", { id: "surface-inside" }, s("rect", { x: SIZE.left, y: SIZE.top, width: SIZE.width - SIZE.left - SIZE.right, height: SIZE.height - SIZE.top - SIZE.bottom })),
     s("g", { "clip-path": "url(#surface-inside)" },
       ...bands,

@@ -2,6 +2,7 @@
 
 import { find } from "./dom.js";
 
+const FACES = { play: "M4 2v12l9-6z", pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z" };
 const SPEEDS = { slow: 900, usual: 350, fast: 90 };
 
 export class Timeline {
@@ -63,8 +64,7 @@ export class Timeline {
       return;
     }
     if (this.atEnd) this.move(0);
-    find("play").textContent = "⏸";
-    find("play").setAttribute("aria-label", "pause");
+    this.face("pause");
     const pace = () => SPEEDS[find("speed").value] ?? SPEEDS.usual;
     // Many steps are not all shown: a film of a minute is long enough.
     const stride = () => Math.max(1, Math.round((this.steps * pace()) / 60000));
@@ -81,7 +81,11 @@ export class Timeline {
   pause() {
     clearTimeout(this.timer);
     this.timer = null;
-    find("play").textContent = "▶";
-    find("play").setAttribute("aria-label", "play");
+    this.face("play");
+  }
+
+  face(name) {
+    find("play").setAttribute("aria-label", name);
+    find("play").querySelector("path").setAttribute("d", FACES[name]);
   }
 }

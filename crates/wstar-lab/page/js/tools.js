@@ -8,14 +8,14 @@ const SPRAY = { points: 4, reach: 26 };
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Tools {
-  /** `edit` is asked to change points: add, move, erase; `hover` is told of the point under the hand. */
-  constructor(plane, { begin, edit, end, hover }) {
+  /** `edit` is asked to change points: add, move, erase; `hover` is told of the point under the hand, `looked` of a new view. */
+  constructor(plane, { begin, edit, end, hover, looked }) {
     this.plane = plane;
     this.tool = "add";
     this.code = 0;
     this.held = null;
     this.cursor = null;
-    Object.assign(this, { begin, edit, end, hover });
+    Object.assign(this, { begin, edit, end, hover, looked });
     const box = find("plane");
     box.addEventListener("pointerdown", (event) => this.down(event));
     box.addEventListener("pointermove", (event) => this.moved(event));
@@ -25,7 +25,7 @@ export class Tools {
     box.addEventListener("keydown", (event) => this.key(event));
     box.addEventListener("blur", () => this.point(null));
     box.addEventListener("wheel", (event) => this.zoom(event), { passive: false });
-    for (const button of document.querySelectorAll("[data-tool]")) {
+    for (const button of document.querySelectorAll("button[data-tool]")) {
       button.addEventListener("click", () => this.choose(button.dataset.tool));
     }
   }
@@ -50,7 +50,7 @@ export class Tools {
   choose(tool) {
     this.tool = tool;
     find("plane").dataset.tool = tool;
-    for (const button of document.querySelectorAll("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
+    for (const button of document.querySelectorAll("button[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
   }
 
   down(event) {
@@ -163,5 +163,6 @@ export class Tools {
     const scaled = ([a, b], middle) => [middle + (a - middle) * factor, middle + (b - middle) * factor];
     this.plane.look({ x: scaled(this.plane.view.x, x), y: scaled(this.plane.view.y, y) });
     if (this.plane.shown) this.plane.draw(this.plane.shown);
+    this.looked();
   }
 }
