@@ -26,7 +26,7 @@ def test_spray_drag_erase_and_undo(visit):
     page.click_plane(0.7, 0.2)
     page.until(lambda: len(page.points()) == 6)
     page.click("button[data-tool='erase']")
-    page.click_plane(0.7, 0.2)
+    page.mouse.click(*place(page, 1, 1))
     page.until(lambda: len(page.points()) == 5)
     page.click("#undo")
     page.until(lambda: len(page.points()) == 6)
@@ -34,25 +34,26 @@ def test_spray_drag_erase_and_undo(visit):
     page.until(lambda: page.points() == ["A0,0", "B1,1"])
 
     page.click("button[data-tool='drag']")
-    places = page.evaluate("() => [...document.querySelectorAll('#axis-x .tick')].map((t) => t.getBoundingClientRect().x)")
-    assert len(places) > 2
-    box = page.box()
-    # A lies at the lower left, B at the upper right: B is taken by the hand and put elsewhere.
-    marks = page.evaluate(
-        """() => {
-            const box = document.querySelector('#plane').getBoundingClientRect();
-            const tick = (axis, text) => [...document.querySelectorAll(axis + ' .tick')]
-                .find((one) => one.textContent === text).querySelector('line').getBoundingClientRect();
-            return [tick('#axis-x', '1.0').x - box.x, tick('#axis-y', '1.0').y - box.y];
-        }"""
-    )
-    page.mouse.move(box["x"] + marks[0], box["y"] + marks[1])
+    x, y = place(page, 1, 1)
+    page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(box["x"] + marks[0] - 60, box["y"] + marks[1] + 40, steps=5)
+    page.mouse.move(x - 60, y + 40, steps=5)
     page.mouse.up()
     page.until(lambda: page.points()[0] == "A0,0" and page.points()[1] != "B1,1")
     x, y = map(float, page.points()[1][1:].split(","))
     assert x < 1 and y < 1
+
+
+def place(page, x, y):
+    """Where a point of the plane is on the screen, by the ticks of the axes."""
+    return page.evaluate(
+        """([x, y]) => {
+            const tick = (axis, value) => [...document.querySelectorAll(axis + ' .tick')]
+                .find((one) => Number(one.textContent) === value).querySelector('line').getBoundingClientRect();
+            return [tick('#axis-x', x).x, tick('#axis-y', y).y];
+        }""",
+        [x, y],
+    )
 
 
 def test_sets_recipes_and_columns(visit):

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import BINARY, Lab
+from test_drawing import place
 
 GOLDEN = ["(−2, 4, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−4, 2, 3)", "(−4, 2, 3)", "(−3, 2, 4)"]
 
@@ -122,14 +123,7 @@ def test_support_vectors_and_slacks_are_drawn(visit):
 
 def test_a_hovered_point_tells_its_log_odds(visit):
     page = visit("points=A0,0;A1,2;B3,0;B4,1;A2,1;B2,0.5&method=logistic")
-    place = page.evaluate(
-        """() => {
-            const middle = (axis, text) => [...document.querySelectorAll(axis + ' .tick')]
-                .find((one) => Number(one.textContent) === text).querySelector('line').getBoundingClientRect();
-            return [middle('#axis-x', 4).x, middle('#axis-y', 1).y];
-        }"""
-    )
-    page.mouse.move(*place)
+    page.mouse.move(*place(page, 4, 1))
     page.until(lambda: page.is_visible("#readout"))
     told = page.text("#readout")
     assert "log-odds" in told and "P(B)" in told

@@ -142,7 +142,7 @@ impl Maker {
             }
             Kind::Outliers => {
                 let far = class == 1 && i % 10 == 1;
-                let centre = if far { [16.0, -5.0] } else { [1.75 * sign, sign] };
+                let centre = if far { [18.0, 8.0] } else { [1.75 * sign, sign] };
                 (self.cloud(centre, 0.7 * recipe.spread), class)
             }
             Kind::Three => {

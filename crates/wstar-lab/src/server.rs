@@ -95,7 +95,7 @@ fn router(port: u16) -> Router {
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let mut response = match is_ours(request.headers(), &shared.hosts) {
         true => next.run(request).await,
-        false => refusal(StatusCode::FORBIDDEN, "this server answers only its own page"),
+        false => refusal(StatusCode::FORBIDDEN, "this server answers only its own page").into_response(),
     };
     let said = [
         (
@@ -131,53 +131,65 @@ fn is_ours(headers: &HeaderMap, hosts: &[String]) -> bool {
         && headers.get_all(header::ORIGIN).iter().all(own_page)
 }
 
-fn file(path: &str) -> Response {
-    match page::file(path) {
-        Some((kind, content)) => ([(header::CONTENT_TYPE, kind)], content).into_response(),
-        None => refusal(StatusCode::NOT_FOUND, "there is no such page"),
+fn file(path: &str) -> Result<Response, Refusal> {
+    let found = page::file(path);
+    let (kind, content) = found.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such page"))?;
+    Ok(([(header::CONTENT_TYPE, kind)], content).into_response())
+}
+
+/// Why a request is not answered.
+struct Refusal {
+    status: StatusCode,
+    message: String,
+}
+
+fn refusal(status: StatusCode, message: impl Into<String>) -> Refusal {
+    Refusal {
+        status,
+        message: message.into(),
     }
 }
 
-fn refusal(status: StatusCode, message: &str) -> Response {
-    let line = format!("{}\n", json!({"error": message}));
-    (status, [(header::CONTENT_TYPE, "application/x-ndjson")], line).into_response()
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let line = format!("{}\n", json!({"error": self.message}));
+        let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
+        (self.status, kind, line).into_response()
+    }
 }
 
-/// The body of a question; a refusal if it is not JSON or too long.
-async fn body(request: Request) -> Result<Bytes, Response> {
-    to_bytes(request.into_body(), LARGEST).await.map_err(|_| {
-        refusal(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &format!("that is more than {} MB", LARGEST >> 20),
-        )
+/// The body of a request of this kind. A foreign page cannot send either kind without asking first.
+async fn body(request: Request, kind: &str) -> Result<Bytes, Refusal> {
+    let given = request.headers().get(header::CONTENT_TYPE);
+    if given.is_none_or(|given| given != kind) {
+        let message = format!("this takes {kind}");
+        return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let whole = to_bytes(request.into_body(), LARGEST).await;
+    whole.map_err(|_| {
+        let message = format!("that is more than {} MB", LARGEST >> 20);
+        refusal(StatusCode::PAYLOAD_TOO_LARGE, message)
     })
 }
 
-fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Response> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| refusal(StatusCode::BAD_REQUEST, &format!("not a question: {error}")))
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    let read = serde_json::from_slice(bytes);
+    read.map_err(|error| refusal(StatusCode::BAD_REQUEST, format!("not a question: {error}")))
 }
 
 /// What is to be done for a question.
 type Work = Box<dyn FnOnce(&Line<'_>) -> wstar::Result<Value> + Send>;
 
-async fn ask(State(shared): State<Arc<Shared>>, Path(question): Path<String>, request: Request) -> Response {
-    let kind = request.headers().get(header::CONTENT_TYPE);
-    if kind.is_none_or(|kind| kind != "application/json") {
-        return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a question is JSON");
-    }
-    let work = match body(request).await {
-        Ok(bytes) => work(&question, &bytes),
-        Err(refusal) => return refusal,
-    };
-    match work {
-        Ok(work) => answer(&shared, work),
-        Err(refusal) => refusal,
-    }
+async fn ask(
+    State(shared): State<Arc<Shared>>,
+    Path(question): Path<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let bytes = body(request, "application/json").await?;
+    answer(&shared, work(&question, &bytes)?)
 }
 
-#[allow(clippy::result_large_err)]
-fn work(question: &str, bytes: &[u8]) -> Result<Work, Response> {
+fn work(question: &str, bytes: &[u8]) -> Result<Work, Refusal> {
     Ok(match question {
         "data" => {
             let data = parsed(bytes)?;
@@ -218,34 +230,22 @@ struct Named {
 async fn read(
     State(shared): State<Arc<Shared>>,
     Query(named): Query<Named>,
-    headers: HeaderMap,
     request: Request,
-) -> Response {
-    // A kind that a foreign page cannot send without asking first.
-    let kind = headers.get(header::CONTENT_TYPE);
-    if kind.is_none_or(|kind| kind != "application/octet-stream") {
-        return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a file is a stream of bytes");
-    }
-    match body(request).await {
-        Ok(bytes) => answer(
-            &shared,
-            Box::new(move |_| {
-                let columns = named.first.zip(named.second).map(|(a, b)| [a, b]);
-                Ok(json!(Plane::of_file(&named.name, &bytes, columns.as_ref())?))
-            }),
-        ),
-        Err(refusal) => refusal,
-    }
+) -> Result<Response, Refusal> {
+    let bytes = body(request, "application/octet-stream").await?;
+    let work = move |_: &Line<'_>| {
+        let columns = named.first.zip(named.second).map(|(a, b)| [a, b]);
+        Ok(json!(Plane::of_file(&named.name, &bytes, columns.as_ref())?))
+    };
+    answer(&shared, Box::new(work))
 }
 
 /// Works on a thread of its own, and sends lines as they come.
-fn answer(shared: &Shared, work: Work) -> Response {
-    let Ok(place) = Arc::clone(&shared.free).try_acquire_owned() else {
-        return refusal(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many fits are running: wait for one to end",
-        );
-    };
+fn answer(shared: &Shared, work: Work) -> Result<Response, Refusal> {
+    let place = Arc::clone(&shared.free).try_acquire_owned().map_err(|_| {
+        let message = "too many fits are running: wait for one to end";
+        refusal(StatusCode::SERVICE_UNAVAILABLE, message)
+    })?;
     let gone = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel::<Bytes>(64);
     let line_gone = Arc::clone(&gone);
@@ -268,7 +268,7 @@ fn answer(shared: &Shared, work: Work) -> Response {
     });
     let lines = Lines { receiver, gone };
     let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    (kind, Body::from_stream(lines)).into_response()
+    Ok((kind, Body::from_stream(lines)).into_response())
 }
 
 /// Lines on their way to the page. When they are dropped, nobody waits any more.

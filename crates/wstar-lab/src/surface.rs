@@ -15,7 +15,7 @@ use crate::trace::Line;
 /// The most values along an axis.
 const MOST_VALUES: usize = 200;
 /// The most scores that a landscape may take; beyond it is looked at more coarsely.
-const MOST_SCORES: usize = 100_000_000;
+const MOST_SCORES: usize = 30_000_000;
 
 /// The values of the objective on a grid, row by row, the first axis across.
 pub(crate) fn surface(request: SurfaceRequest, line: &Line<'_>) -> Result<Value> {

@@ -1,5 +1,8 @@
 //! The server from outside: what it answers, whom it refuses, and what it survives.
 
+// Helpers of tests may fail like tests.
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;

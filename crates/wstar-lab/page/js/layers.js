@@ -3,7 +3,7 @@
 import { polygonHull } from "../vendor/d3.js";
 import { find, s, short } from "./dom.js";
 import * as geometry from "./geometry.js";
-import { COLOURS } from "./marks.js";
+import { colour } from "./marks.js";
 
 /** More support vectors than this are ringed without their numbers. */
 const MOST_NUMBERS = 14;
@@ -121,7 +121,7 @@ function slacks(plane, { support: vectors, planes, points, classOf }) {
     const level = classOf(points.c[row]) === 1 ? 1 : -1;
     const [x1, y1] = plane.place(points.x[row], points.y[row]);
     const [x2, y2] = plane.place(...geometry.foot(planes[0], points.x[row], points.y[row], level));
-    return s("line", { x1, y1, x2, y2, class: "slack", stroke: COLOURS[points.c[row]] });
+    return s("line", { x1, y1, x2, y2, class: "slack", stroke: colour(points.c[row]) });
   });
 }
 
@@ -135,7 +135,7 @@ function hulls(plane, { verdict, points }) {
   });
   return [...byClass].map(([code, all]) => [code, polygonHull(all)]).filter(([, hull]) => hull).map(([code, hull]) => {
     const path = `M${hull.map(([x, y]) => plane.place(x, y).join(",")).join("L")}Z`;
-    return s("path", { d: path, class: "hull", stroke: COLOURS[code], fill: COLOURS[code] });
+    return s("path", { d: path, class: "hull", stroke: colour(code), fill: colour(code) });
   });
 }
 
@@ -171,7 +171,7 @@ function webs(plane, points, rows) {
   return [...sides].filter(([, own]) => own.length > 1).map(([code, own]) => {
     const all = own.map((row) => [points.x[row], points.y[row]]);
     const outline = polygonHull(all) ?? all;
-    return s("path", { d: `M${outline.map(([x, y]) => plane.place(x, y).join(",")).join("L")}Z`, class: "web", stroke: COLOURS[code], fill: COLOURS[code] });
+    return s("path", { d: `M${outline.map(([x, y]) => plane.place(x, y).join(",")).join("L")}Z`, class: "web", stroke: colour(code), fill: colour(code) });
   });
 }
 

@@ -30,7 +30,6 @@ const separating = latest();
 const plane = new Plane();
 
 const codes = () => scenes.used(scene);
-const classOf = (code) => codes().indexOf(code);
 const isRegression = () => Boolean(method(scene.method).regression);
 
 // Points and their changes.
@@ -220,7 +219,7 @@ function finishRun() {
 // Drawing.
 
 function drawFrame(step) {
-  drawPicture(plane, { scene, run, step, codes: codes(), classOf, regression: isRegression() });
+  drawPicture(plane, { scene, run, step, codes: codes(), regression: isRegression() });
   ownLine.show(scene);
   for (const button of find("claim-sentence").querySelectorAll('[data-do="prove"]')) button.onclick = () => toggleProof(true);
 }

@@ -1,8 +1,19 @@
 // Colours and shapes of classes (Okabe and Ito 2008), and points on a canvas.
 
-/** Each class has a colour and a shape of its own; either tells it. */
-export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#999999"];
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "star", "down", "bar"];
+
+/** Each class has a colour and a shape of its own; either tells it. The colours are the style sheet's, by theme. */
+let colours = [];
+
+/** Reads the colours of the theme. */
+export function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  colours = SHAPES.map((_, code) => style.getPropertyValue(`--c${code}`).trim());
+}
+
+/** The colour of a class. */
+export const colour = (code) => colours[code % colours.length];
+
 export const SIGNS = ["●", "■", "▲", "◆", "✚", "★", "▼", "▬"];
 
 const PATHS = {
@@ -31,7 +42,7 @@ function polygon(path, points) {
 const stamps = new Map();
 
 function stamp(code, radius, edge, ratio, open) {
-  const key = [code, radius, edge, ratio, open].join();
+  const key = [colour(code), code, radius, edge, ratio, open].join();
   if (!stamps.has(key)) {
     const half = Math.ceil(2 * radius + 2);
     const canvas = new OffscreenCanvas(2 * half * ratio, 2 * half * ratio);
@@ -40,8 +51,8 @@ function stamp(code, radius, edge, ratio, open) {
     pen.translate(half, half);
     pen.beginPath();
     PATHS[SHAPES[code % SHAPES.length]](pen, radius);
-    pen.fillStyle = open ? edge : COLOURS[code % COLOURS.length];
-    pen.strokeStyle = open ? COLOURS[code % COLOURS.length] : edge;
+    pen.fillStyle = open ? edge : colour(code);
+    pen.strokeStyle = open ? colour(code) : edge;
     pen.lineWidth = open ? 2 : 1;
     pen.fill();
     pen.stroke();
@@ -51,10 +62,17 @@ function stamp(code, radius, edge, ratio, open) {
 }
 
 /** The radius of points: smaller where there are many. */
-export const radius = (many) => (many > 20000 ? 1.6 : many > 3000 ? 2.4 : many > 400 ? 4 : 5.5);
+export const radius = (many) => (many > 3000 ? 2.4 : many > 400 ? 4 : 5.5);
+
+/** More points than this are dots: shapes could not be told apart, and dots are fast. */
+const MOST_SHAPES = 20000;
 
 /** Draws all points. Those that `wrong` names are hollow. */
 export function drawPoints(pen, points, place, { edge, ratio, wrong = null, size = null }) {
+  if (points.x.length > MOST_SHAPES) {
+    drawDots(pen, points, place);
+    return;
+  }
   const r = size ?? radius(points.x.length);
   for (let i = 0; i < points.x.length; i += 1) {
     const [px, py] = place(points.x[i], points.y[i]);
@@ -63,14 +81,25 @@ export function drawPoints(pen, points, place, { edge, ratio, wrong = null, size
   }
 }
 
+function drawDots(pen, points, place) {
+  for (const code of new Set(points.c)) {
+    pen.fillStyle = tint(code, 0.6);
+    for (let i = 0; i < points.x.length; i += 1) {
+      if (points.c[i] !== code) continue;
+      const [px, py] = place(points.x[i], points.y[i]);
+      pen.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
+    }
+  }
+}
+
 /** A colour of a class, seen through. */
 export function tint(code, alpha) {
-  const value = parseInt(COLOURS[code % COLOURS.length].slice(1), 16);
+  const value = parseInt(colour(code).slice(1), 16);
   return `rgba(${value >> 16}, ${(value >> 8) & 255}, ${value & 255}, ${alpha})`;
 }
 
 /** The red, green and blue of a class. */
 export function channels(code) {
-  const value = parseInt(COLOURS[code % COLOURS.length].slice(1), 16);
+  const value = parseInt(colour(code).slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }

@@ -8,12 +8,13 @@ import * as geometry from "./geometry.js";
 import * as scenes from "./scene.js";
 
 /** Draws a step of a run. */
-export function drawPicture(plane, { scene, run, step, codes, classOf, regression }) {
+export function drawPicture(plane, { scene, run, step, codes, regression }) {
   const { fit: model, frames } = run;
   const frame = frames[Math.min(step, frames.length - 1)] ?? null;
   const last = Boolean(frame?.final);
   const planes = frame?.planes ?? null;
   const { x, y, c } = scene.points;
+  const classOf = (code) => codes.indexOf(code);
   const decide = (own, px, py) => geometry.decide(own, px, py, model?.ties);
   const lines = planes && !regression && planes.every((one) => one.weights.length === 2);
   const listed = last && model?.regions ? new Set(model.wrong) : null;

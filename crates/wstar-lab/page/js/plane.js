@@ -4,7 +4,7 @@ import { axisBottom, axisLeft, extent, quadtree, scaleLinear, select } from "../
 import { find, s } from "./dom.js";
 import * as geometry from "./geometry.js";
 import { drawLayers } from "./layers.js";
-import { channels, drawPoints, tint } from "./marks.js";
+import { channels, drawPoints, readColours, tint } from "./marks.js";
 
 const EDGE = { left: 46, right: 10, top: 10, bottom: 38 };
 /** Axes whose extents differ by more than this are scaled on their own: else one of them would be a thread. */
@@ -100,6 +100,7 @@ export class Plane {
   draw(shown) {
     this.shown = shown;
     this.tree = null;
+    readColours();
     const pen = this.canvas.getContext("2d");
     const style = getComputedStyle(document.documentElement);
     const paper = style.getPropertyValue("--paper").trim();

@@ -100,7 +100,7 @@ function render({ steps, range, values }, path, names, note) {
       s("circle", { r: 5, class: "path-now", id: "surface-now" })),
     bottom, left,
     s("text", { x: SIZE.width - SIZE.right, y: SIZE.height - 4, "text-anchor": "end", class: "axis-name" }, names[0]),
-    s("text", { x: 12, y: SIZE.top + 8, class: "axis-name" }, names[1]));
+    s("text", { x: SIZE.left + 6, y: SIZE.top + 14, class: "axis-name" }, names[1]));
   find("surface-note").textContent = note;
   markSurface(path.length - 1);
 }

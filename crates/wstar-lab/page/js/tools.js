@@ -1,7 +1,7 @@
 // The hand: adding, spraying, dragging and erasing points, by pointer and by keyboard.
 
 import { find, h, s } from "./dom.js";
-import { COLOURS, SIGNS } from "./marks.js";
+import { colour, SIGNS } from "./marks.js";
 
 /** Points of one spray, and how far they fly, in pixels. */
 const SPRAY = { points: 4, reach: 26 };
@@ -150,7 +150,7 @@ export class Tools {
     this.cursor = at;
     if (!at) this.carried = null;
     const [x, y] = at ?? [0, 0];
-    find("cursor").replaceChildren(...(at ? [s("path", { d: `M${x - 10},${y}H${x + 10}M${x},${y - 10}V${y + 10}`, class: "cross" }), s("circle", { cx: x, cy: y, r: 5, fill: COLOURS[this.code], class: "cross-class" })] : []));
+    find("cursor").replaceChildren(...(at ? [s("path", { d: `M${x - 10},${y}H${x + 10}M${x},${y - 10}V${y + 10}`, class: "cross" }), s("circle", { cx: x, cy: y, r: 5, fill: colour(this.code), class: "cross-class" })] : []));
     this.hover(at ? this.plane.nearest(x, y) : null, x, y);
   }
 
