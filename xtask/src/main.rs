@@ -5,6 +5,7 @@
 mod bench;
 mod fuzz;
 mod lint;
+mod page;
 mod python;
 mod step;
 mod test;

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::fuzz;
 use crate::lint;
+use crate::page;
 use crate::python;
 use crate::step::{Steps, cargo, succeed};
 
@@ -24,6 +25,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     lint::tools(&mut steps)?;
     steps.run("tests", || succeed(&mut cargo(&["test", "--workspace"])))?;
     python::test(&mut steps)?;
+    page::test(&mut steps)?;
     lint::gates(&mut steps)?;
     if !options.fast {
         steps.run("bounded fuzz run", || fuzz::bounded(FUZZ_RUNS))?;

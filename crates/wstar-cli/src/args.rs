@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// List the data sets inside the program, or print one
     Datasets(DatasetsArgs),
+    /// Open the lab: a page on which methods learn before one's eyes
+    Lab(LabArgs),
 }
 
 /// How a file of data is to be read, whatever it is read for.
@@ -435,4 +437,14 @@ pub(crate) struct DatasetsArgs {
     /// Print one JSON object
     #[arg(long, conflicts_with = "name")]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    /// The port to listen on [default: any that is free]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
 }

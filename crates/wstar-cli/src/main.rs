@@ -10,6 +10,7 @@ mod evaluate;
 mod input;
 mod inspect;
 mod json;
+mod lab;
 mod learning;
 mod output;
 mod predict;
@@ -81,5 +82,6 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Compare(compare) => compare::run(compare),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
+        Command::Lab(lab) => lab::run(lab),
     }
 }

@@ -25,6 +25,8 @@ pub struct Step<'a> {
     pub mistake: bool,
     /// The hyperplane after the step.
     pub hyperplane: &'a Hyperplane,
+    /// The margin interval after the step, for methods that narrow one.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// How a run over examples is going.
@@ -61,15 +63,34 @@ pub struct Iteration<'a> {
     pub layout: Layout,
 }
 
+/// A point on the way from one iteration of a stochastic solver to the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Stride<'a> {
+    /// The step, from 1: every batch is one.
+    pub step: u64,
+    /// Its learning rate.
+    pub rate: f64,
+    /// The parameters after it.
+    pub parameters: &'a [f64],
+    /// How they lie.
+    pub layout: Layout,
+}
+
 /// Sees a fit while it runs. Every method may end it by returning [`ControlFlow::Break`].
 pub trait Watch {
-    /// Whether [`step`](Watch::step) is to be called at all: a fit that nobody follows step by step is faster.
+    /// Whether [`step`](Watch::step) and [`stride`](Watch::stride) are to be called at all: a fit that nobody follows
+    /// step by step is faster.
     fn wants_steps(&self) -> bool {
         false
     }
 
     /// Called after every step, if it is wanted.
     fn step(&mut self, _step: &Step<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Called after every batch of a stochastic solver, if it is wanted.
+    fn stride(&mut self, _stride: &Stride<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

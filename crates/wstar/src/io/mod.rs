@@ -32,17 +32,36 @@ use place::Place;
 /// assert_eq!((iris.rows, iris.columns.len()), (150, 5));
 /// ```
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Raw> {
-    let bytes = source.open()?;
+    parse(source, &source.open()?, options)
+}
+
+/// Reads content that is already in memory, gzipped or not, as a file of this name would be read; the name is only
+/// looked at, never opened.
+///
+/// ```
+/// use wstar::io::{ReadOptions, read_bytes};
+/// let error = read_bytes("points.csv", b"x,y\n1,\"2\n", &ReadOptions::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("points.csv:2:"));
+/// ```
+pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Raw> {
+    let source = Source::Path(name.into());
+    match source::unpacked(bytes, name)? {
+        Some(unpacked) => parse(&source, &unpacked, options),
+        None => parse(&source, bytes, options),
+    }
+}
+
+fn parse(source: &Source, bytes: &[u8], options: &ReadOptions) -> Result<Raw> {
     let name = source.name();
     if bytes.is_empty() {
         return Err(Error::data("the file is empty").in_file(name));
     }
     let options = source.options(options);
-    let format = source.format(&options, &bytes)?;
+    let format = source.format(&options, bytes)?;
     let place = Place::start(&name);
     Ok(match format {
-        Format::Csv | Format::Tsv => Raw::Table(csv::read(&bytes, format, &options, &place)?),
-        Format::Svmlight => Raw::Matrix(svmlight::read(&bytes, &place, options.base)?),
-        Format::Idx => Raw::Matrix(idx::read(&bytes, &name, options.labels.as_deref())?),
+        Format::Csv | Format::Tsv => Raw::Table(csv::read(bytes, format, &options, &place)?),
+        Format::Svmlight => Raw::Matrix(svmlight::read(bytes, &place, options.base)?),
+        Format::Idx => Raw::Matrix(idx::read(bytes, &name, options.labels.as_deref())?),
     })
 }

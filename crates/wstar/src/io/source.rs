@@ -74,10 +74,10 @@ impl Source {
             Source::Stdin => read_all(io::stdin().lock(), &self.name())?,
             Source::Embedded(set) => Bytes::Static(set.bytes),
         };
-        if packed.starts_with(&GZIP) {
-            return Ok(Bytes::Owned(unpack(&packed, &self.name())?));
-        }
-        Ok(packed)
+        Ok(match unpacked(&packed, &self.name())? {
+            Some(unpacked) => Bytes::Owned(unpacked),
+            None => packed,
+        })
     }
 
     /// The content piece by piece, unpacked if it is gzipped.
@@ -226,6 +226,12 @@ fn read_all(mut reader: impl Read, name: &str) -> Result<Bytes> {
         .map_err(|cause| Error::io(name, &cause))?;
     bytes.shrink_to_fit();
     Ok(Bytes::Owned(bytes))
+}
+
+/// The content of what is gzipped; `None` if it is not.
+pub(super) fn unpacked(bytes: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
+    let packed = bytes.starts_with(&GZIP);
+    packed.then(|| unpack(bytes, name)).transpose()
 }
 
 fn unpack(packed: &[u8], name: &str) -> Result<Vec<u8>> {

@@ -135,6 +135,7 @@ pub fn run<L: Learner>(
                         score: seen.score,
                         mistake: seen.change != Change::None,
                         hyperplane: learner.hyperplane(),
+                        interval: learner.interval(),
                     };
                     if watch.step(&step).is_break() {
                         ended_by = Some(Status::Stopped);

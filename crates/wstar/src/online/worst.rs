@@ -46,6 +46,7 @@ pub fn run_worst<L: Learner + Sync>(
                 score: seen.score,
                 mistake: seen.change != Change::None,
                 hyperplane: learner.hyperplane(),
+                interval: learner.interval(),
             };
             let stopped = watched && watch.step(&step).is_break();
             if seen.change == Change::None {

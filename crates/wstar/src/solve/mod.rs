@@ -47,7 +47,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::problem::Problem;
-use crate::watch::{Budget, Iteration, Status, Watch};
+use crate::watch::{Budget, Iteration, Status, Stride, Watch};
 
 /// The solvers by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -251,6 +251,17 @@ impl<'a> Control<'a> {
             ControlFlow::Break(()) => Some(Status::Stopped),
             ControlFlow::Continue(()) => self.out_of_budget(),
         }
+    }
+
+    /// Whether someone follows every batch of a stochastic solver.
+    pub fn wants_strides(&self) -> bool {
+        self.watch.wants_steps()
+    }
+
+    /// Tells of a batch; gives the status to end with, if someone has seen enough.
+    pub fn stride(&mut self, stride: &Stride<'_>) -> Option<Status> {
+        let told = self.watch.stride(stride);
+        told.is_break().then_some(Status::Stopped)
     }
 
     /// The status to end with, if iterations or time are used up.

@@ -26,7 +26,7 @@ use crate::schedule::Schedule;
 use crate::solve::gradient_descent::check_rates;
 use crate::solve::smooth::{self, Run};
 use crate::solve::{Control, Solution, Solver, SolverName, newton_cg};
-use crate::watch::Status;
+use crate::watch::{Status, Stride};
 
 /// The factor below which it is multiplied out, long before anything underflows.
 const SMALLEST_FACTOR: f64 = 1e-100;
@@ -172,8 +172,8 @@ impl Solver for Sgd {
             if run.steps().is_power_of_two() {
                 walk.average.clear();
             }
-            for _ in 0..walk.steps_an_epoch() {
-                walk.step();
+            if let Some(status) = walk.epoch(run.control()) {
+                return Ok(run.end(status, at));
             }
             at = walk.parameters();
             evaluated = problem.gradient(&at)?;
@@ -219,6 +219,27 @@ impl Walk<'_> {
     /// Steps that look at as many rows as there are.
     pub fn steps_an_epoch(&self) -> u64 {
         self.order.len().div_ceil(self.batch) as u64
+    }
+
+    /// As many steps, each told to whoever follows them; gives the status to end with, if it is time.
+    fn epoch(&mut self, control: &mut Control<'_>) -> Option<Status> {
+        let followed = control.wants_strides();
+        for _ in 0..self.steps_an_epoch() {
+            let rate = self.rate();
+            self.step();
+            if followed {
+                let status = control.stride(&Stride {
+                    step: self.steps,
+                    rate,
+                    parameters: &self.parameters(),
+                    layout: self.layout,
+                });
+                if status.is_some() {
+                    return status;
+                }
+            }
+        }
+        None
     }
 
     /// The rate of the next step.

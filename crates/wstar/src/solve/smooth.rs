@@ -149,6 +149,11 @@ impl<'c, 'w> Run<'c, 'w> {
         self
     }
 
+    /// Who is looking.
+    pub(super) fn control(&mut self) -> &mut Control<'w> {
+        self.control
+    }
+
     /// The gap at which the run has converged.
     pub(super) fn target(&self, objective: f64) -> f64 {
         self.control.tol * objective.abs().max(1.0)

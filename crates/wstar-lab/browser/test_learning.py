@@ -1,0 +1,202 @@
+"""Steps, proofs, links, comparisons: what is shown must be what the engine says."""
+
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+from conftest import BINARY, Lab
+from test_drawing import place
+
+GOLDEN = ["(−2, 4, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−4, 2, 3)", "(−4, 2, 3)", "(−3, 2, 4)"]
+
+
+def weights(page):
+    return re.search(r"w = (\([^)]*\))", page.text("#frame-told"))[1]
+
+
+def test_the_golden_trace_step_by_step_and_back(visit):
+    page = visit("lesson=perceptron")
+    assert weights(page) == "(−3, 4, 2)"
+    for expected in GOLDEN:
+        page.click("#forward")
+        assert weights(page) == expected
+    assert "4 mistakes so far" in page.text("#claim-sentence")
+    for expected in reversed(GOLDEN[:-1]):
+        page.click("#back")
+        assert weights(page) == expected
+    page.locator("#scrub").fill("2")
+    assert weights(page) == "(−3, 3, 3)"
+    assert "step=2" in page.url
+    page.click("#last")
+    assert weights(page) == "(−3, 2, 4)"
+    assert "wrong: 0 of 3" in page.text("#errors")
+    assert "holds" in page.text("#claim-sentence")
+
+
+def test_playing_goes_on_by_itself_and_stops(visit):
+    page = visit("lesson=perceptron")
+    page.wait_for_timeout(600)
+    assert page.text("#step").startswith("step 0"), "nothing moves unless asked"
+    page.select_option("#speed", "fast")
+    page.click("#play")
+    page.until(lambda: page.text("#step") == "step 12 of 12")
+    assert page.get_attribute("#play", "aria-label") == "play"
+
+
+def test_inseparable_points_show_their_proof(visit):
+    page = visit("points=A0,0;A1,1;B3,0;B4,1&method=hard-margin")
+    assert "no line has more" in page.text("#claim-sentence")
+    page.click("#prove")
+    page.until(lambda: "A line separates A and B" in page.text("#verdict"))
+    # A point of B amid the As: no line can do it any more.
+    page.after(lambda: page.goto(f"{page.address}#points=A0,0;A1,1;B3,0;B4,1;B0.5,0.5&method=hard-margin"))
+    page.until(lambda: "No line separates A and B" in page.text("#verdict"))
+    assert page.locator(".proving").count() >= 3
+    assert page.locator(".meeting").count() == 1
+    page.after(lambda: page.click("text=use the soft margin"))
+    assert page.input_value("#method") == "svm"
+    assert page.locator(".support").count() > 0
+
+
+def test_a_link_shows_the_same_again(visit):
+    page = visit("make=overlap,80,3,0.5,1&method=svm&.C=0.3")
+    page.after(lambda: page.select_option("#set-loss", "squared-hinge"))
+    page.click("#back")
+    page.click("#back")
+    page.until(lambda: "step=" in page.url and "squared-hinge" in page.url)
+    other = visit(page.url.split("#", 1)[1])
+    for shown in ["#claim-sentence", "#frame-told", "#step", "#errors"]:
+        assert other.text(shown) == page.text(shown)
+    assert other.url == page.url
+    assert other.get_attribute(".boundary", "data-boundary") == page.get_attribute(".boundary", "data-boundary")
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        "points=A0,0;A1,2;B3,0;B4,1;A2,1;B2,0.5&method=logistic&.C=2.5",
+        "points=B0,1;A1,0;A0,0&method=perceptron&.start=-3,4,2&.ties=positive",
+        "set=iris|petal+length|petal+width&method=softmax&.C=10",
+        "points=A0,0;A1,2;A3,2.5;A4,5&method=least-squares",
+    ],
+)
+def test_the_copied_command_makes_the_same_model(visit, tmp_path, scene):
+    page = visit(scene)
+    page.click("#command-button")
+    command = page.text("#shell")
+    first, _, rest = command.partition("\n")
+    words = shlex.split(first.replace("<<'END'", ""))
+    done = subprocess.run(
+        [BINARY, *words[1:], "--json"],
+        cwd=tmp_path,
+        input=rest.removesuffix("END"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    model = json.loads(done.stdout)
+    page.click("#command-close")
+    shown = page.get_attribute(".boundary >> nth=0", "data-boundary")
+    if shown is None:
+        assert len(model["classes"]) == 3
+        errors = round(model["train"]["error"] * model["rows"])
+        assert f"wrong: {errors} of" in page.text("#errors")
+        return
+    numbers = [float(number) for number in shown.split(",")]
+    assert numbers == pytest.approx([model["intercept"][0], *model["weights"][0]], rel=1e-9)
+
+
+def test_support_vectors_and_slacks_are_drawn(visit):
+    page = visit("make=overlap,60,2,0.5,0.9&method=svm&.C=1")
+    assert page.locator(".support").count() > 3
+    assert page.locator(".slack").count() > 0
+    assert page.locator(".level").count() == 2
+    page.click("#claim-more summary")
+    assert "P, the objective" in page.text("#claim-numbers")
+    assert page.locator("#claim-theorem math").count() > 0
+    few = page.locator(".support").count()
+    page.after(lambda: page.locator("#set-C").fill("-3"))
+    assert page.locator(".support").count() > few, "a small C holds on to more points"
+
+
+def test_a_hovered_point_tells_its_log_odds(visit):
+    page = visit("points=A0,0;A1,2;B3,0;B4,1;A2,1;B2,0.5&method=logistic")
+    page.mouse.move(*place(page, 4, 1))
+    page.until(lambda: page.is_visible("#readout"))
+    told = page.text("#readout")
+    assert "log-odds" in told and "P(B)" in told
+    terms = [float(text.replace("−", "-")) for text in page.locator("#readout dd").all_inner_texts()]
+    assert sum(terms[:3]) == pytest.approx(terms[3], abs=2e-3)
+
+
+def test_a_line_of_ones_own_is_judged(visit):
+    page = visit("points=A0,0;A1,0;B3,0;B4,0&method=logistic&line=-2,1,0")
+    page.until(lambda: "fewest possible" in page.text("#own-told"))
+    assert "Your line: 0 errors, margin 1." in page.text("#own-told")
+    handle = page.locator(".handle").first
+    box = handle.bounding_box()
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 9, steps=6)
+    page.mouse.up()
+    page.until(lambda: "Your line: 0 errors, margin 1." not in page.text("#own-told"))
+    page.until(lambda: "line=-2,1,0" not in page.url)
+    page.locator(".handle").first.focus()
+    before = page.url
+    page.keyboard.press("ArrowLeft")
+    page.until(lambda: page.url != before)
+
+
+def test_methods_side_by_side(visit):
+    page = visit("lesson=outliers")
+    page.click("#compare-button")
+    page.until(lambda: "No line makes fewer" in page.text("#compare-told"))
+    cards = dict(
+        zip(
+            page.locator(".card h3").all_inner_texts(), page.locator("[data-errors]").all_inner_texts(), strict=True
+        )
+    )
+    fewest = int(re.search(r"fewer than (\d+)", page.text("#compare-told"))[1])
+    assert cards["logistic regression"].startswith(f"{fewest} error")
+    assert int(cards["least squares on ±1"].split()[0]) > fewest, "far points pull it"
+
+
+def test_the_margin_interval_narrows(visit):
+    page = visit("lesson=kozinec")
+    ends = r"margin of ([\d.]*\d), and none has more than ([\d.]*\d)"
+    late = [float(end) for end in re.search(ends, page.text("#claim-sentence")).groups()]
+    page.locator("#scrub").fill("20")
+    early = [float(end) for end in re.search(ends, page.text("#claim-sentence")).groups()]
+    assert early[0] <= late[0] <= late[1] <= early[1]
+    assert early[1] - early[0] > late[1] - late[0]
+
+
+def test_a_walk_downhill_is_drawn_on_its_landscape(visit):
+    page = visit("lesson=descent")
+    page.until(lambda: page.is_visible("#surface-drawing"))
+    assert page.locator(".contour").count() > 5
+    end = page.get_attribute("#surface-now", "cx")
+    page.click("#first")
+    assert page.get_attribute("#surface-now", "cx") != end
+    objectives = []
+    for step in ("1", "20", "119"):
+        page.locator("#scrub").fill(step)
+        objectives.append(float(re.search(r"J = ([\d.]+)", page.text("#frame-told"))[1]))
+    assert objectives == sorted(objectives, reverse=True)
+
+
+def test_classes_that_are_separated_have_no_plain_maximum(visit):
+    page = visit("points=A0,0;A1,1;B3,0;B4,1&method=logistic&.penalty=none")
+    assert "There is no optimum" in page.text("#claim-sentence")
+
+
+def test_the_server_gone_is_told(visit):
+    running = Lab()
+    page = visit("lesson=soft", address=running.address)
+    running.close()
+    page.locator("#set-C").fill("1")
+    page.until(lambda: "wstar lab" in page.text("#claim-sentence"))
+    assert "try again" in page.text("#claim-sentence")
+    page.complaints.clear()

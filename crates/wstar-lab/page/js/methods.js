@@ -1,0 +1,132 @@
+// The methods of the catalogue, their settings, and what they are called in the engine, on the command line and in Python.
+
+const rate = { name: "learning_rate", label: "rate α", kind: "log", least: 0.001, most: 10, usual: 1, flag: "--learning-rate" };
+const schedule = {
+  name: "schedule", label: "schedule", kind: "choice", flag: "--schedule",
+  choices: ["constant", "inverse", "halving"], usual: "constant",
+};
+const rule = { name: "rule", label: "rule", kind: "choice", flag: "--rule", choices: ["cyclic", "shuffled", "worst"], usual: "cyclic" };
+const order = { ...rule, choices: ["cyclic", "shuffled"], usual: "shuffled" };
+const ties = { name: "ties", label: "score 0 is", kind: "choice", flag: "--ties", choices: ["mistake", "positive"], usual: "mistake" };
+const epochs = { name: "epochs", label: "passes", kind: "log", least: 1, most: 1000, whole: true, usual: 100, flag: "--epochs" };
+const passes = { ...epochs, most: 100, usual: 1 };
+const start = { name: "start", label: "start", kind: "vector", flag: "--start" };
+const bias = { name: "no_intercept", label: "through the origin", kind: "switch", flag: "--no-intercept" };
+const cost = { name: "C", label: "C", kind: "log", least: 1e-4, most: 1e4, usual: 1, flag: "--C" };
+const penalty = (usual) => ({
+  name: "penalty", label: "penalty", kind: "choice", flag: "--penalty",
+  choices: ["none", "l1", "l2", "elastic-net"], usual,
+});
+const momentum = { name: "momentum", label: "momentum β", kind: "linear", least: 0, most: 0.95, step: 0.05, usual: 0, flag: "--momentum" };
+const batch = { name: "batch", label: "batch", kind: "log", least: 1, most: 1000, whole: true, usual: 1, flag: "--batch" };
+const steps = { name: "epochs", label: "epochs", kind: "log", least: 1, most: 1000, whole: true, usual: 20, flag: "--epochs" };
+const most = { name: "max_iter", label: "steps at most", kind: "log", least: 1, most: 2000, whole: true, usual: 200, flag: "--max-iter" };
+const solver = (...choices) => ({ name: "solver", label: "solver", kind: "choice", flag: "--solver", choices: ["auto", ...choices], usual: "auto" });
+const smooth = ["gradient-descent", "sgd", "newton", "bfgs", "lbfgs"];
+
+/** Settings that only mean something with one of these solvers. */
+const ONLY = {
+  learning_rate: ["gradient-descent", "sgd"],
+  schedule: ["gradient-descent", "sgd"],
+  momentum: ["gradient-descent", "sgd"],
+  start: ["gradient-descent", "sgd", "newton", "bfgs", "lbfgs"],
+  batch: ["sgd"],
+  epochs: ["sgd"],
+  max_iter: ["gradient-descent"],
+};
+const descent = [{ ...rate, optional: true, usual: 0.5 }, schedule, momentum, batch, steps, most, start];
+
+export const METHODS = [
+  { name: "perceptron", label: "perceptron", group: "mistakes", python: "Perceptron", settings: [rate, schedule, rule, ties, epochs, start, bias] },
+  { name: "online-perceptron", label: "online perceptron", group: "mistakes", settings: [rate, { ...order, usual: "cyclic" }, passes, bias] },
+  { name: "voted-perceptron", label: "voted perceptron", group: "mistakes", python: "VotedPerceptron", settings: [order, { ...passes, usual: 10 }, bias] },
+  { name: "averaged-perceptron", label: "averaged perceptron", group: "mistakes", python: "AveragedPerceptron", settings: [order, { ...passes, usual: 10 }, bias] },
+  { name: "pocket", label: "pocket", group: "mistakes", python: "PocketPerceptron", settings: [{ ...rule, usual: "shuffled" }, { ...passes, usual: 20 }, bias] },
+  { name: "kozinec", label: "Kozinec", group: "margin", python: "Kozinec",
+    settings: [{ name: "epsilon", label: "ε", kind: "log", least: 1e-4, most: 0.5, usual: 0.05, flag: "--epsilon" }, rule] },
+  { name: "hard-margin", label: "hard margin", group: "margin", python: "HardMarginClassifier", settings: [bias] },
+  { name: "svm", label: "soft margin (SVM)", group: "margin", python: "LinearSVC",
+    settings: [cost, { name: "loss", label: "loss", kind: "choice", flag: "--loss", choices: ["hinge", "squared-hinge"], usual: "hinge" },
+      { ...penalty("l2"), choices: ["l1", "l2", "elastic-net"] }, solver("sgd", "dual-coordinate-descent", "interior-point"), ...descent, bias] },
+  { name: "logistic", label: "logistic regression", group: "probability", python: "LogisticRegression", two: true,
+    settings: [cost, penalty("l2"), { name: "loss", label: "loss", kind: "choice", flag: "--loss", choices: ["logistic", "sigmoid-mse"], usual: "logistic" },
+      solver(...smooth), ...descent, bias] },
+  { name: "softmax", label: "softmax", group: "probability", python: "LogisticRegression", settings: [cost, penalty("l2"), solver(...smooth)] },
+  { name: "lda", label: "linear discriminant", group: "probability", python: "LinearDiscriminantAnalysis", settings: [] },
+  { name: "gaussian", label: "Gaussian classes", group: "probability", settings: [] },
+  { name: "naive-bayes", label: "naive Bayes", group: "probability", python: "GaussianNB", settings: [] },
+  { name: "minimax", label: "minimax prototypes", group: "probability", settings: [] },
+  { name: "mse-classifier", label: "least squares on ±1", group: "errors", python: "RidgeClassifier", settings: [{ ...penalty("none") }, cost, solver("gradient-descent", "sgd"), ...descent, bias] },
+  { name: "min-error", label: "fewest errors", group: "errors", python: "MinErrorClassifier", two: true, settings: [] },
+  { name: "least-squares", label: "least squares", group: "regression", python: "LinearRegression", regression: true,
+    settings: [{ ...penalty("none") }, cost, solver("gradient-descent", "sgd", "bfgs", "normal-equations", "qr"), ...descent, bias] },
+  { name: "lad", label: "least absolute deviations", group: "regression", python: "QuantileRegressor", regression: true, settings: [{ ...penalty("none") }, cost] },
+];
+
+export const GROUPS = {
+  mistakes: "learning from mistakes",
+  margin: "margins",
+  probability: "probabilities",
+  errors: "errors",
+  regression: "regression (x₂ from x₁)",
+};
+
+/** The method of this name. */
+export const method = (name) => METHODS.find((one) => one.name === name) ?? METHODS[0];
+
+/** The value of a setting: as it was set, or its usual one. */
+export const value = (scene, setting) => scene.settings[setting.name] ?? setting.usual;
+
+/** Whether a setting means something here. */
+export function applies(scene, setting) {
+  const own = method(scene.method).settings;
+  const chosen = own.find((one) => one.name === "solver");
+  const set = (name) => value(scene, own.find((one) => one.name === name) ?? {});
+  if (setting.name === "C" && set("penalty") === "none") return false;
+  if (setting.name === "schedule" && chosen && scene.settings.learning_rate === undefined) return false;
+  if (!chosen || !(setting.name in ONLY)) return true;
+  return ONLY[setting.name].includes(value(scene, chosen));
+}
+
+/** Settings that are given to the engine: all that differ from the engine's own choice. */
+function given(scene) {
+  return method(scene.method).settings.filter((setting) => {
+    if (!applies(scene, setting)) return false;
+    const now = value(scene, setting);
+    if (setting.optional) return scene.settings[setting.name] !== undefined;
+    return now !== undefined && now !== "" && now !== "auto" && now !== false;
+  });
+}
+
+/** The numbers of a vector as typed; none if it is not one. */
+export function numbers(text) {
+  const parts = String(text).split(/[\s,;]+/).filter((word) => word !== "");
+  const read = parts.map((word) => Number(word.replace("−", "-")));
+  return parts.length > 0 && read.every(Number.isFinite) ? read : null;
+}
+
+/** The settings in the engine's words. */
+export function settings(scene) {
+  const told = { method: scene.method, no_intercept: false, seed: scene.seed };
+  for (const setting of given(scene)) {
+    const now = value(scene, setting);
+    if (setting.name === "schedule") told.schedule = now === "halving" ? { halving: { first: scene.settings.halving ?? 10 } } : now;
+    else if (setting.kind === "vector") told[setting.name] = numbers(now);
+    else told[setting.name] = now;
+  }
+  return told;
+}
+
+/** The settings as flags of the command line. */
+export function flags(scene) {
+  const words = ["--method", scene.method];
+  for (const setting of given(scene)) {
+    const now = value(scene, setting);
+    if (setting.kind === "switch") words.push(setting.flag);
+    else if (setting.kind === "vector") words.push(`${setting.flag}=${(numbers(now) ?? []).join(",")}`);
+    else words.push(setting.flag, String(now));
+    if (setting.name === "schedule" && now === "halving") words.push("--halving-steps", String(scene.settings.halving ?? 10));
+  }
+  if (scene.seed) words.push("--seed", String(scene.seed));
+  return words;
+}

@@ -1,0 +1,266 @@
+//! Points in the plane: from whatever the page names to what the engine fits.
+
+use serde::Serialize;
+use wstar::data::{self, Classes, Dataset, Design, Preparation, Schema, Target};
+use wstar::io::{self, EMBEDDED, ReadOptions, Source};
+use wstar::{Error, Result};
+
+use crate::request::{Data, Points};
+
+/// More classes than this have no colour and shape of their own.
+const MOST_CLASSES: usize = 8;
+/// More points than this are too many for one picture.
+const MOST_POINTS: usize = 1_000_000;
+
+/// Points in the plane, each of a class; or points whose second coordinate is the target.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plane {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) class: Vec<u32>,
+    pub(crate) classes: Vec<String>,
+    /// What the axes stand for.
+    pub(crate) axes: [String; 2],
+    /// The features that the axes could stand for.
+    pub(crate) columns: Vec<String>,
+    /// Whether the second coordinate is what is to be predicted.
+    pub(crate) real: bool,
+    /// What a reader left out or changed.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Plane {
+    /// The points that the page names.
+    pub(crate) fn of(data: Data) -> Result<Self> {
+        match data {
+            Data::Points(points) => Plane::drawn(points),
+            Data::Make(recipe) => Plane::drawn(recipe.points()?),
+            Data::Set { name, columns } => {
+                let raw = io::read(&Source::parse(&format!("@{name}"))?, &ReadOptions::default())?;
+                Plane::chosen(data::prepare(raw, &Preparation::default())?, columns.as_ref())
+            }
+        }
+    }
+
+    /// Points of a file that is already in memory.
+    pub(crate) fn of_file(name: &str, bytes: &[u8], columns: Option<&[String; 2]>) -> Result<Self> {
+        let raw = io::read_bytes(name, bytes, &ReadOptions::default())?;
+        Plane::chosen(data::prepare(raw, &Preparation::default())?, columns)
+            .map_err(|error| error.in_file(name))
+    }
+
+    fn drawn(points: Points) -> Result<Self> {
+        let rows = points.x.len();
+        if rows != points.y.len() || rows != points.class.len() {
+            return Err(Error::data("every point needs two coordinates and a class"));
+        }
+        let classes = points.classes.len();
+        if points.class.iter().any(|&class| class as usize >= classes) {
+            return Err(Error::data(format!(
+                "a point is of none of the {classes} classes"
+            )));
+        }
+        let absent = (0..classes as u32).find(|class| !points.class.contains(class));
+        if let Some(absent) = absent.filter(|_| rows > 0) {
+            return Err(Error::data(format!(
+                "no point is of class {}",
+                points.classes[absent as usize]
+            )));
+        }
+        let axes = points.axes.unwrap_or_else(|| ["x1".into(), "x2".into()]);
+        let plane = Plane {
+            columns: axes.to_vec(),
+            x: points.x,
+            y: points.y,
+            class: points.class,
+            classes: points.classes,
+            axes,
+            real: false,
+            notes: Vec::new(),
+        };
+        plane.check()
+    }
+
+    /// Two features of a data set; or one and the target, if that is a real number.
+    fn chosen(data: Dataset, wanted: Option<&[String; 2]>) -> Result<Self> {
+        let columns: Vec<String> = data.schema.feature_names().collect();
+        let place = |name: &String| {
+            columns.iter().position(|column| column == name).ok_or_else(|| {
+                Error::data(format!("there is no feature {name}"))
+                    .hint(format!("there are {}", columns.join(", ")))
+            })
+        };
+        let real = matches!(data.target, Target::Real(_));
+        let most = if real { 1 } else { 2 };
+        if columns.len() < most {
+            return Err(Error::data(format!(
+                "a picture needs {most} features beside the target, and there are {}",
+                columns.len()
+            )));
+        }
+        let [first, second] = match wanted {
+            Some([a, b]) if real => [place(a)?, place(b).unwrap_or(0)],
+            Some([a, b]) => [place(a)?, place(b)?],
+            None => [0, 1],
+        };
+        let coordinate = |j: usize| (0..data.rows()).map(move |i| (i, j));
+        let at = |(i, j): (usize, usize)| {
+            let mut found = 0.0;
+            data.design.row(i).for_each(|k, value| {
+                if k == j {
+                    found = value;
+                }
+            });
+            found
+        };
+        let x: Vec<f64> = coordinate(first).map(at).collect();
+        let target = data.schema.target.clone().unwrap_or_else(|| "target".into());
+        let (y, class, classes, second) = match &data.target {
+            Target::Real(values) => (values.clone(), vec![0; values.len()], vec!["A".into()], target),
+            Target::Classes { codes, classes } => (
+                coordinate(second).map(at).collect(),
+                codes.clone(),
+                classes.names().to_vec(),
+                columns[second].clone(),
+            ),
+            Target::Unknown => return Err(Error::data("the data have no target column")),
+        };
+        let plane = Plane {
+            axes: [columns[first].clone(), second],
+            x,
+            y,
+            class,
+            classes,
+            columns,
+            real,
+            notes: data.notes,
+        };
+        plane.check()
+    }
+
+    fn check(self) -> Result<Self> {
+        if self.classes.len() > MOST_CLASSES {
+            return Err(Error::data(format!(
+                "the lab draws at most {MOST_CLASSES} classes, and these are {}",
+                self.classes.len()
+            )));
+        }
+        if self.x.len() > MOST_POINTS {
+            return Err(Error::data(format!(
+                "the lab draws at most {MOST_POINTS} points, and these are {}",
+                self.x.len()
+            ))
+            .hint("`wstar train` takes any number"));
+        }
+        Ok(self)
+    }
+
+    /// For a classifier, or, with the second coordinate as the target, for a regression.
+    pub(crate) fn dataset(self, regression: bool) -> Result<Dataset> {
+        let rows = self.x.len();
+        let [first, second] = self.axes;
+        if regression {
+            let design = Design::from_dense(self.x, rows, 1)?;
+            let schema = Schema::numeric([first]);
+            return Ok(Dataset {
+                source: "the points".into(),
+                design,
+                target: Target::Real(self.y),
+                weights: None,
+                schema,
+                notes: Vec::new(),
+            });
+        }
+        if self.real {
+            return Err(Error::data(format!("{second} is a real number, not a class"))
+                .hint("least-squares and lad are for real targets"));
+        }
+        let values = self.x.iter().zip(&self.y).flat_map(|(&x, &y)| [x, y]).collect();
+        Ok(Dataset {
+            source: "the points".into(),
+            design: Design::from_dense(values, rows, 2)?,
+            target: Target::Classes {
+                codes: self.class,
+                classes: Classes::ordered(self.classes)?,
+            },
+            weights: None,
+            schema: Schema::numeric([first, second]),
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// The data sets inside the library that a plane can show.
+pub(crate) fn sets() -> serde_json::Value {
+    let drawable = EMBEDDED
+        .iter()
+        .filter(|set| set.text.is_empty() && set.name != "digits");
+    let told = drawable.map(|set| {
+        serde_json::json!({
+            "name": set.name,
+            "description": set.description,
+            "rows": set.rows,
+            "source": set.source,
+        })
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_columns_of_a_data_set() {
+        let columns = Some(["petal length".to_string(), "petal width".to_string()]);
+        let all = Plane::of(Data::Set {
+            name: "iris".into(),
+            columns: None,
+        })
+        .unwrap();
+        assert_eq!((all.x.len(), all.classes.len(), all.columns.len()), (150, 3, 4));
+        let named = all.columns[2..4].to_vec();
+        let two = Plane::of(Data::Set {
+            name: "iris".into(),
+            columns: Some([named[0].clone(), named[1].clone()]),
+        });
+        assert_eq!(two.unwrap().axes.to_vec(), named);
+        let wrong = Plane::of(Data::Set {
+            name: "wine".into(),
+            columns,
+        });
+        assert!(wrong.unwrap_err().to_string().contains("there is no feature"));
+    }
+
+    #[test]
+    fn a_real_target_is_the_second_coordinate() {
+        let plane = Plane::of(Data::Set {
+            name: "diabetes".into(),
+            columns: None,
+        })
+        .unwrap();
+        assert!(plane.real);
+        assert_eq!(plane.y.len(), 442);
+        let data = plane.dataset(true).unwrap();
+        assert_eq!(data.features(), 1);
+    }
+
+    #[test]
+    fn a_file_fails_with_the_words_of_the_command_line() {
+        let text = b"height,weight,kind\n1.5,60,a\n1.6,sixty,b\n1.7,70,a\n";
+        let folder = std::env::temp_dir().join(format!("wstar-lab-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("people.csv");
+        std::fs::write(&path, &text[..text.len() - 4]).unwrap();
+        let name = path.display().to_string();
+        let ours = Plane::of_file(&name, &text[..text.len() - 4], None)
+            .unwrap_err()
+            .to_string();
+        let theirs = io::read(&Source::Path(path), &ReadOptions::default())
+            .and_then(|raw| data::prepare(raw, &Preparation::default()))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(ours, theirs);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,48 @@
+//! How classes lie, pair by pair, with the proof of it.
+
+use serde_json::{Value, json};
+use wstar::Result;
+use wstar::certify::proof::Sides;
+use wstar::margin::{Question, separate_classes};
+use wstar::watch::Budget;
+
+use crate::fit::LONGEST;
+use crate::plane::Plane;
+use crate::request::SeparateRequest;
+use crate::trace::{Line, Recorder};
+
+/// The verdict on every pair of classes.
+pub(crate) fn separate(request: SeparateRequest, line: &Line<'_>) -> Result<Value> {
+    let data = Plane::of(request.data)?.dataset(false)?;
+    let (_, classes) = data.require_classes()?;
+    let count = classes.len() as u32;
+    let budget = Budget {
+        max_time: Some(LONGEST),
+        ..Budget::default()
+    };
+    let mut pairs = Vec::new();
+    for negative in 0..count {
+        for positive in negative + 1..count {
+            let sides = Sides {
+                positive,
+                negative: (count > 2).then_some(negative),
+            };
+            let mut watch = Recorder::new(line, false);
+            let intercept = !request.no_intercept;
+            let found = separate_classes(&data, sides, intercept, Question::Margin, budget, &mut watch)?;
+            let mut told = json!({
+                "negative": negative,
+                "positive": positive,
+                "verdict": found.proof.as_ref().map(|proof| proof.verdict.name()),
+                "plane": found.hyperplane,
+            });
+            if let Some(proof) = found.proof {
+                told["margin"] = json!(proof.margin);
+                told["proof"] = json!(proof.proof);
+                told["hulls"] = json!(proof.hulls);
+            }
+            pairs.push(told);
+        }
+    }
+    Ok(json!({ "pairs": pairs }))
+}

@@ -1,0 +1,108 @@
+//! What a watcher sees of a run step by step, against steps worked out here.
+
+use std::ops::ControlFlow;
+
+use wstar::data::Dataset;
+use wstar::fit;
+use wstar::schedule::Schedule;
+use wstar::settings::{Method, Settings};
+use wstar::solve::SolverName;
+use wstar::watch::{Status, Step, Stride, Watch};
+
+/// Keeps everything it is told, and stops after so many strides.
+struct Keeper {
+    most: usize,
+    strides: Vec<(u64, f64, Vec<f64>)>,
+    uppers: Vec<f64>,
+}
+
+impl Keeper {
+    fn new(most: usize) -> Self {
+        Keeper {
+            most,
+            strides: Vec::new(),
+            uppers: Vec::new(),
+        }
+    }
+}
+
+impl Watch for Keeper {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> ControlFlow<()> {
+        self.uppers.extend(step.interval.map(|(_, upper)| upper));
+        ControlFlow::Continue(())
+    }
+
+    fn stride(&mut self, stride: &Stride<'_>) -> ControlFlow<()> {
+        self.strides
+            .push((stride.step, stride.rate, stride.parameters.to_vec()));
+        match self.strides.len() < self.most {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+}
+
+fn stochastic() -> Settings {
+    Settings {
+        solver: Some(SolverName::Sgd),
+        learning_rate: Some(0.25),
+        schedule: Some(Schedule::Halving { first: 2 }),
+        epochs: Some(5.0),
+        ..Settings::for_method(Method::LeastSquares)
+    }
+}
+
+#[test]
+fn every_batch_of_a_stochastic_descent_is_told() {
+    let (x, y) = ([1.0, -2.0, 0.5], [2.0, 1.0, -1.0]);
+    let data = Dataset::measured(&x.map(|x| vec![x]), y.to_vec()).unwrap();
+    let mut keeper = Keeper::new(usize::MAX);
+    fit(&data, &stochastic(), &mut keeper).unwrap();
+    assert_eq!(keeper.strides.len(), 15, "five epochs of three rows");
+    let (mut w, mut b) = (0.0, 0.0);
+    let mut seen = Vec::new();
+    for (at, (step, rate, told)) in keeper.strides.iter().enumerate() {
+        assert_eq!(*step, at as u64 + 1);
+        let expected = [0.25, 0.25, 0.125, 0.125, 0.125, 0.125];
+        assert_eq!(*rate, *expected.get(at).unwrap_or(&0.0625));
+        // One of the three rows led here: θ − a·(z − y)·(x, 1).
+        let row = (0..3).find(|&i| {
+            let slope = w * x[i] + b - y[i];
+            (w - rate * slope * x[i] - told[0]).abs() < 1e-12 && (b - rate * slope - told[1]).abs() < 1e-12
+        });
+        seen.push(row.expect("no row explains this step"));
+        (w, b) = (told[0], told[1]);
+    }
+    for epoch in seen.chunks_mut(3) {
+        epoch.sort_unstable();
+        assert_eq!(epoch, [0, 1, 2], "each row once an epoch");
+    }
+}
+
+#[test]
+fn a_descent_can_be_stopped_between_two_batches() {
+    let data = Dataset::measured(&[vec![1.0], vec![2.0]], vec![1.0, 3.0]).unwrap();
+    let mut keeper = Keeper::new(3);
+    let model = fit(&data, &stochastic(), &mut keeper).unwrap();
+    assert_eq!(keeper.strides.len(), 3);
+    assert_eq!(model.fit.status, Status::Stopped);
+}
+
+#[test]
+fn the_margin_that_kozinec_allows_only_shrinks() {
+    let rows = [[0.0, 0.0], [1.0, 0.5], [4.0, 1.0], [3.0, 3.0]].map(Vec::from);
+    let data = Dataset::labelled(&rows, &["a", "a", "b", "b"]).unwrap();
+    let mut keeper = Keeper::new(usize::MAX);
+    fit(&data, &Settings::for_method(Method::Kozinec), &mut keeper).unwrap();
+    assert!(keeper.uppers.len() > 2);
+    assert!(
+        keeper
+            .uppers
+            .windows(2)
+            .all(|pair| pair[1] <= pair[0] * (1.0 + 1e-12))
+    );
+}
