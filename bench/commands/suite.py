@@ -72,7 +72,9 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
         title = called(peer, results[peer]) if name == "file-to-model" else peer
         bandwidth = result["machine"]["read_bytes_per_second"]
         size = one["set"]["file_bytes"]
-        lines.append(rows.row(one["title"], title, results[peer], results[wstar.NAME], one["at_least"], size, bandwidth))
+        lines.append(
+            rows.row(one["title"], title, results[peer], results[wstar.NAME], one["at_least"], size, bandwidth)
+        )
     return lines
 
 

@@ -46,7 +46,13 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
         bandwidth = result["machine"]["read_bytes_per_second"]
         lines.append(
             rows.row(
-                one["title"], called(peer, theirs), theirs, ours, one["at_least"], one["set"]["bytes"], bandwidth
+                one["title"],
+                called(peer, theirs),
+                theirs,
+                ours,
+                one["at_least"],
+                one["set"]["bytes"],
+                bandwidth,
             )
         )
     return lines
@@ -76,7 +82,16 @@ def table(result: dict[str, Any]) -> str:
             ]
             lines.append(f"| {' | '.join(cells)} |")
         for name, step in one["others"].items():
-            cells = ["", name, setting(step), f"{step['seconds']:.3f} (calibration)", "", f"{step['above']:.1e}", "", ""]
+            cells = [
+                "",
+                name,
+                setting(step),
+                f"{step['seconds']:.3f} (calibration)",
+                "",
+                f"{step['above']:.1e}",
+                "",
+                "",
+            ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

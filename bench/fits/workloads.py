@@ -60,18 +60,45 @@ class Workload:
 def flights(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
     title = f"flights {name.replace('-', ' ')}, 3M × 501 sparse"
     sizes = {"full": (3_000_000,), "quick": (60_000,), "files": FLIGHTS}
-    return Workload(f"flights-{name}", title, ("svmlight", "501"), task=task, peers=peers, at_least=at_least, known=known, **sizes)
+    return Workload(
+        f"flights-{name}",
+        title,
+        ("svmlight", "501"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
 
 
 def covtype(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
     title = f"covtype {name.replace('-', ' ')}, 581k × 54"
     sizes = {"full": (581_012,), "quick": (20_000,), "files": COVTYPE}
-    return Workload(f"covtype-{name}", title, ("svmlight", "54"), task=task, peers=peers, at_least=at_least, known=known, **sizes)
+    return Workload(
+        f"covtype-{name}",
+        title,
+        ("svmlight", "54"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
 
 
 def a9a(name: str, title: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
     sizes = {"full": (32_561,), "quick": (5_000,), "files": A9A}
-    return Workload(f"a9a-{name}", f"a9a {title}, 33k × 123", ("svmlight", "123"), task=task, peers=peers, at_least=at_least, known=known, **sizes)
+    return Workload(
+        f"a9a-{name}",
+        f"a9a {title}, 33k × 123",
+        ("svmlight", "123"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
 
 
 def rcv1(name: str, title: str, task: dict, peers: list, at_least: float) -> Workload:

@@ -50,17 +50,22 @@ def summary(result):
     for part, list_name, place, title, at_least in chosen:
         one = (result[part][list_name] if list_name else result[part])[place]
         ours = one["results"][wstar.NAME]
-        peer = min(
-            (name for name, run in one["results"].items() if name != wstar.NAME and near(run, ours)),
-            key=lambda name: one["results"][name]["seconds"],
-        )
+        peers = {name: compared(run, ours) for name, run in one["results"].items() if name != wstar.NAME}
+        peer = min(peers, key=lambda name: order(peers[name]))
         read_bytes = one["file"]["rows"] * one["file"]["features"] * 8
-        lines.append(rows.row(title, peer, one["results"][peer], ours, at_least, read_bytes, bandwidth))
+        lines.append(rows.row(title, peer, peers[peer], ours, at_least, read_bytes, bandwidth))
     return lines
 
 
-def near(theirs, ours):
-    """Whether a peer's answer counts: a verdict does, an objective within 1e-6 of ours does."""
+def compared(theirs, ours):
+    """A peer's run and how far above ours its objective is; a verdict is right or wrong."""
     if "objective" not in ours:
-        return True
-    return theirs["objective"] is not None and theirs["objective"] <= ours["objective"] * (1 + 1e-6)
+        return theirs
+    value = theirs["objective"]
+    return theirs | {"above": float("inf") if value is None else value / ours["objective"] - 1}
+
+
+def order(run):
+    """Those within 1e-6 by time; where none is, the nearest."""
+    above = run.get("above", 0.0)
+    return (0, run["seconds"]) if above <= 1e-6 else (1, above)

@@ -107,7 +107,9 @@ def plot(result: dict[str, Any]) -> None:
     for curve in result["workloads"].values():
         ours, theirs = seconds(curve["points"])
         values = [point["value"] for point in curve["points"]]
-        curves.append({"title": curve["title"], "axis": curve["axis"], "values": values, "ours": ours, "theirs": theirs})
+        curves.append(
+            {"title": curve["title"], "axis": curve["axis"], "values": values, "ours": ours, "theirs": theirs}
+        )
     folder = record.BENCH / "runs" / result["date"]
     folder.mkdir(parents=True, exist_ok=True)
     points = record.WORK / "growth.json"

@@ -92,11 +92,18 @@ def ladders(task: dict, file: dict) -> list[dict]:
         # A set of few columns may be faster without compression.
         if file["sparse"] and file["features"] <= 100:
             newton.append(fitting.ladder("newton-cholesky", "dense", "1e-3", "1e-9"))
-        return [*newton, fitting.ladder("newton-cg", form, "1e-3", "1e-8"), fitting.ladder("lbfgs", form, "1e-3", "1e-9")]
+        return [
+            *newton,
+            fitting.ladder("newton-cg", form, "1e-3", "1e-8"),
+            fitting.ladder("lbfgs", form, "1e-3", "1e-9"),
+        ]
     if kind == ("logistic", "l1"):
         return [fitting.ladder("saga", form, "1e-3", "1e-7")]
     if kind == ("softmax", "l2"):
-        return [fitting.ladder("lbfgs", form, "1e-3", "1e-9"), fitting.ladder("newton-cg", form, "1e-3", "1e-7")]
+        return [
+            fitting.ladder("lbfgs", form, "1e-3", "1e-9"),
+            fitting.ladder("newton-cg", form, "1e-3", "1e-7"),
+        ]
     if kind == ("squared", "none"):
         return [{"solver": name, "form": form, "tolerances": [""]} for name in ("Ridge", "LinearRegression")]
     return []
