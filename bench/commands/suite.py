@@ -9,7 +9,7 @@ import record
 import summary as rows
 from fits import race
 from fits.calibration import Peer
-from fits.suite import best_peer, called
+from fits.suite import best_peer
 from fits.workloads import SQUARED_HINGE, WORKLOADS
 from peers import liblinear, vowpal_wabbit, wstar
 
@@ -69,12 +69,9 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
     for name, one in result["workloads"].items():
         results = one["results"]
         peer = best_peer(results) if name == "file-to-model" else vowpal_wabbit.NAME
-        title = called(peer, results[peer]) if name == "file-to-model" else peer
         bandwidth = result["machine"]["read_bytes_per_second"]
         size = one["set"]["file_bytes"]
-        lines.append(
-            rows.row(one["title"], title, results[peer], results[wstar.NAME], one["at_least"], size, bandwidth)
-        )
+        lines.append(rows.row(one["title"], peer, results[peer], results[wstar.NAME], one["at_least"], size, bandwidth))
     return lines
 
 
@@ -87,11 +84,11 @@ def table(result: dict[str, Any]) -> str:
         ours = one["results"][wstar.NAME]
         for name, run in one["results"].items():
             mine = name == wstar.NAME
-            setting = run.get("setting")
-            options = f", {setting['solver']} -e {setting['tolerance']}" if setting else ""
+            peer = run["setting"]["peer"] if "setting" in run else name
+            options = f", {setting['solver']} -e {setting['tolerance']}" if (setting := run.get("setting")) else ""
             cells = [
                 one["title"] if mine else "",
-                f"{name} {result['versions'][name]}{options}",
+                f"{peer} {result['versions'][peer]}{options}",
                 f"{run['seconds']:.3f}",
                 "" if mine else f"{run['seconds'] / ours['seconds']:.1f} ×",
                 f"{run['above']:.1e}" if "above" in run else "",

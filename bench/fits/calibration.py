@@ -1,4 +1,4 @@
-"""The cheapest sufficient setting of every peer: found once, kept, and only checked in later runs.
+"""The cheapest sufficient setting of every peer's solvers: found once, kept, and only checked in later runs.
 
 A peer climbs the ladder of tolerances of each of its solvers until its objective is within WITHIN of the best
 known. What it found is kept in settings.json under the workload, with the versions and the set it holds for.
@@ -7,15 +7,16 @@ known. What it found is kept in settings.json under the workload, with the versi
 import json
 import pathlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import measure
 import record
 
 WITHIN = 1e-6
-# Seconds of a process, with loading and judging, before anything sufficient is known.
-PATIENCE = 240
+# Seconds of a process beside its fit (imports, compilation, loading, judging), and of one before anything is known.
+ASIDE = 120
+PATIENCE = 300
 # A solver that needs so many times the best time known is left alone.
 HOPELESS = 3
 
@@ -66,7 +67,7 @@ class Peer:
 def calibrated(
     name: str, key: dict[str, Any], peers: dict[str, Peer], reference: Callable[[], list[float]], quick: bool
 ) -> dict[str, Any]:
-    """The best objective known and each peer's best setting, from the file or by trying.
+    """The best objective known and the best setting of each solver, from the file or by trying.
 
     `key` says what the settings hold for, beside the versions; `reference` finds the best objective known.
     """
@@ -75,23 +76,28 @@ def calibrated(
     if found := kept.get(name, key):
         return found
     print(f"   calibrating {name}", flush=True)
-    found = {"key": key} | calibrate(peers, reference())
+    field = {name: hurried(peer) for name, peer in peers.items()} if quick else peers
+    found = {"key": key} | calibrate(field, reference())
     kept.put(name, found)
     return found
 
 
+def hurried(peer: Peer) -> Peer:
+    """For a quick run: the first solver, at tolerances that often suffice."""
+    ladders = peer.ladders[:1]
+    return replace(peer, ladders=[one | {"tolerances": one["tolerances"][2:4] or one["tolerances"]} for one in ladders])
+
+
 def calibrate(peers: dict[str, Peer], best: list[float]) -> dict[str, Any]:
-    settings: dict[str, dict[str, Any]] = {}
+    """The best step of every solver, the best solver first."""
+    settings: list[dict[str, Any]] = []
     fastest = float("inf")
     for name, peer in peers.items():
-        tried = []
         for ladder in peer.ladders:
-            climbed = climb(name, peer.fit, ladder, best, fastest)
-            tried += climbed
-            fastest = min([fastest, *(step["seconds"] for step in climbed if step["above"] <= WITHIN)])
-        if tried:
-            settings[name] = min(tried, key=rank)
-    return {"best": best, "settings": settings}
+            if steps := climb(name, peer.fit, ladder, best, fastest):
+                settings.append({"peer": name} | min(steps, key=rank))
+                fastest = min([fastest, *(step["seconds"] for step in steps if step["above"] <= WITHIN)])
+    return {"best": best, "settings": sorted(settings, key=rank)}
 
 
 def rank(step: dict[str, Any]) -> tuple:
@@ -103,7 +109,7 @@ def rank(step: dict[str, Any]) -> tuple:
 def climb(name: str, fit: Fit, ladder: dict, best: list[float], fastest: float) -> list[dict[str, Any]]:
     """Tightens one solver's tolerance until it is near enough, too slow, or no nearer than before."""
     steps: list[dict[str, Any]] = []
-    patience = min(PATIENCE, 60 + 2 * HOPELESS * fastest)
+    patience = min(PATIENCE, ASIDE + 2 * HOPELESS * fastest)
     for tolerance in ladder["tolerances"]:
         setting = {"solver": ladder["solver"], "form": ladder["form"], "tolerance": tolerance}
         label = f"{name} {' '.join(setting.values())}"

@@ -1,6 +1,5 @@
 """Ours and the peers at their calibrated settings, interleaved."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,9 @@ from fits import calibration
 from peers import fitting, wstar
 
 ROUNDS = 3
-# Peers that run in the timed rounds: the best by calibration, and one that may have been unlucky there.
-FIELD = 2
+# Solvers that run in the timed rounds: the best by calibration, and those that may only have been unlucky there.
+FIELD = 3
+CLOSE = 2
 
 
 def race(workload: Any, quick: bool, field: int = FIELD) -> dict[str, Any] | None:
@@ -33,7 +33,10 @@ def race(workload: Any, quick: bool, field: int = FIELD) -> dict[str, Any] | Non
     peers = {
         peer.NAME: calibration.Peer(peer.version(), peer.ladders(task, file), runner(peer)) for peer in workload.peers
     }
-    ours = lambda: fitting.fit(wstar, path, task, wstar.DEFAULT)
+
+    def ours() -> dict[str, Any]:
+        return fitting.fit(wstar, path, task, wstar.DEFAULT)
+
     facts = {"title": workload.title, "at_least": workload.at_least, "task": task, "set": file}
     return facts | contest(workload.name, task, file, peers, ours, reference, quick, field)
 
@@ -52,23 +55,35 @@ def contest(
     numbers = {fact: file[fact] for fact in ("rows", "features", "entries", "digest")}
     found = calibration.calibrated(name, {"task": task, "set": numbers}, peers, reference, quick)
     best, settings = found["best"], found["settings"]
-    names = sorted(settings, key=lambda one: calibration.rank(settings[one]))[:field]
+    chosen = {label(step): step for step in settings[:field] if close(step, settings[0])}
     print(f"   {name}", flush=True)
     contenders = {wstar.NAME: lambda: judged(ours(), best)}
-    for one in names:
-        contenders[one] = lambda one=one: judged(peers[one].fit(settings[one], None), best)
+    for one, step in chosen.items():
+        contenders[one] = lambda step=step: judged(peers[step["peer"]].fit(step, None), best)
     rounds = 1 if quick else ROUNDS
     runs = measure.interleaved(contenders, rounds, measure.PATIENCE)
-    for one in names:
-        runs[one] |= {"setting": settings[one], "version": peers[one].version}
+    for one, step in chosen.items():
+        runs[one] |= {"setting": step, "version": peers[step["peer"]].version}
     return {
         "best": best if len(best) == 1 else None,
         "commit": record.commit(),
         "rounds": rounds,
-        "load_at_end": round(os.getloadavg()[0], 2),
+        "load_at_end": record.load(),
         "results": runs,
-        "others": {one: setting for one, setting in settings.items() if one not in names},
+        "others": [step for step in settings if step not in chosen.values()],
     }
+
+
+def label(step: dict[str, Any]) -> str:
+    """A peer and its solver, and the form of its data where that is a choice."""
+    solver = "" if step["solver"] in step["peer"] else f" {step['solver']}"
+    return f"{step['peer']}{solver}" + (f" ({step['form']})" if step["form"] in ("split", "dense") else "")
+
+
+def close(step: dict[str, Any], first: dict[str, Any]) -> bool:
+    """Whether a solver might be the best on a quieter machine."""
+    near = first["above"] > calibration.WITHIN or step["above"] <= calibration.WITHIN
+    return step is first or (near and step["seconds"] <= CLOSE * first["seconds"])
 
 
 def judged(run: dict[str, Any], best: list[float]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import summary as rows
+from fits.calibration import rank
 from fits.race import race
 from fits.workloads import WORKLOADS
 from peers import wstar
@@ -21,18 +22,7 @@ def run(quick: bool, only: str | None = None) -> dict[str, Any]:
 def best_peer(results: dict[str, Any]) -> str:
     """The fastest that is near enough; the nearest where none is."""
     peers = [name for name in results if name != wstar.NAME]
-
-    def order(name: str) -> tuple:
-        sufficient = results[name]["above"] <= 1e-6
-        return not sufficient, results[name]["seconds"] if sufficient else results[name]["above"]
-
-    return min(peers, key=order)
-
-
-def called(name: str, run: dict[str, Any]) -> str:
-    """A peer and its solver, as one would look it up."""
-    solver = run["setting"]["solver"]
-    return name if solver in name else f"{name} {solver}"
+    return min(peers, key=lambda name: rank(results[name]))
 
 
 def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -44,17 +34,8 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
         peer = best_peer(results)
         theirs, ours = results[peer], results[wstar.NAME]
         bandwidth = result["machine"]["read_bytes_per_second"]
-        lines.append(
-            rows.row(
-                one["title"],
-                called(peer, theirs),
-                theirs,
-                ours,
-                one["at_least"],
-                one["set"]["bytes"],
-                bandwidth,
-            )
-        )
+        size = one["set"]["bytes"]
+        lines.append(rows.row(one["title"], peer, theirs, ours, one["at_least"], size, bandwidth))
     return lines
 
 
@@ -72,7 +53,7 @@ def table(result: dict[str, Any]) -> str:
             times = " (once)" if len(run["all_seconds"]) == 1 and one["rounds"] > 1 else ""
             cells = [
                 one["title"] if mine else "",
-                f"{name} {result['versions'][name] if mine else run['version']}",
+                f"{name} {result['versions'][name]}" if mine else f"{run['setting']['peer']} {run['version']}",
                 "default" if mine else setting(run["setting"]),
                 f"{run['seconds']:.3f}{times}",
                 "" if mine else f"{run['seconds'] / ours['seconds']:.1f} ×",
@@ -81,10 +62,10 @@ def table(result: dict[str, Any]) -> str:
                 f"{run['peak_bytes'] / 1e6:,.0f}",
             ]
             lines.append(f"| {' | '.join(cells)} |")
-        for name, step in one["others"].items():
+        for step in one["others"]:
             cells = [
                 "",
-                name,
+                step["peer"],
                 setting(step),
                 f"{step['seconds']:.3f} (calibration)",
                 "",

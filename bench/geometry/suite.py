@@ -4,6 +4,7 @@ import os
 
 import measure
 import summary as rows
+from fits.calibration import rank
 from geometry import hard_margin, lad, separation
 from peers import scikit_learn, scipy, statsmodels, wstar
 
@@ -51,7 +52,7 @@ def summary(result):
         one = (result[part][list_name] if list_name else result[part])[place]
         ours = one["results"][wstar.NAME]
         peers = {name: compared(run, ours) for name, run in one["results"].items() if name != wstar.NAME}
-        peer = min(peers, key=lambda name: order(peers[name]))
+        peer = min(peers, key=lambda name: rank(peers[name]))
         read_bytes = one["file"]["rows"] * one["file"]["features"] * 8
         lines.append(rows.row(title, peer, peers[peer], ours, at_least, read_bytes, bandwidth))
     return lines
@@ -60,12 +61,6 @@ def summary(result):
 def compared(theirs, ours):
     """A peer's run and how far above ours its objective is; a verdict is right or wrong."""
     if "objective" not in ours:
-        return theirs
+        return theirs | {"above": 0.0}
     value = theirs["objective"]
     return theirs | {"above": float("inf") if value is None else value / ours["objective"] - 1}
-
-
-def order(run):
-    """Those within 1e-6 by time; where none is, the nearest."""
-    above = run.get("above", 0.0)
-    return (0, run["seconds"]) if above <= 1e-6 else (1, above)

@@ -9,7 +9,7 @@ from typing import Any
 import measure
 import record
 from fits.race import race
-from fits.suite import best_peer, called
+from fits.suite import best_peer
 from fits.workloads import LOGISTIC, Workload
 from peers import glum, liblinear_official, scikit_learn, snapml, wstar
 
@@ -28,7 +28,8 @@ CURVES: dict[str, Any] = {
         lambda n: (n, 1_000, 10), [10_000, 100_000, 1_000_000, 10_000_000],
     ),
     "features-dense": (
-        "dense, 100,000 rows", "dense", DENSE, DENSE_PEERS, "features", lambda d: (100_000, d), [10, 30, 100, 300, 1_000],
+        "dense, 100,000 rows", "dense", DENSE, DENSE_PEERS, "features", lambda d: (100_000, d),
+        [10, 30, 100, 300, 1_000],
     ),
     "entries-sparse": (
         "sparse, 100,000 rows, 50,000 features", "sparse", LOGISTIC, SPARSE_PEERS, "entries a row",
@@ -85,7 +86,7 @@ def table(result: dict[str, Any]) -> str:
             cells = [
                 f"{curve['axis']}: {curve['title']}" if point is curve["points"][0] else "",
                 f"{point['value']:,}",
-                f"{called(peer, theirs)} {theirs['seconds']:.3g} s",
+                f"{peer} {theirs['seconds']:.3g} s",
                 f"{ours['seconds']:.3g}",
                 f"{theirs['seconds'] / ours['seconds']:.1f}",
                 f"{ours['peak_bytes'] / 1e6:,.0f} / {theirs['peak_bytes'] / 1e6:,.0f}",
@@ -94,8 +95,8 @@ def table(result: dict[str, Any]) -> str:
         if len(curve["points"]) >= 3:
             ours, theirs = (exponent(curve["points"], times) for times in seconds(curve["points"]))
             laws.append(
-                f"- {curve['axis']} ({curve['title']}): over the last three points ours grows with the power {ours:.2f},"
-                f" the best peer with {theirs:.2f}"
+                f"- {curve['axis']} ({curve['title']}): over the last three points ours grows with the power"
+                f" {ours:.2f}, the best peer with {theirs:.2f}"
             )
     picture = [] if result["quick"] else [f"![How cost grows](runs/{result['date']}/growth.svg)", ""]
     return "\n".join([*picture, *lines, "", *laws])

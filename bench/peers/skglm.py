@@ -31,8 +31,12 @@ def time_fit(path: str, *told: str) -> dict[str, Any]:
         x = fitting.formed(x, setting["form"])
         return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
 
+    def fit_path(x, y, alphas):
+        return Lasso(**options).path(x, y, alphas)
+
+    def fit(x, y):
+        return SparseLogisticRegression(alpha=1 / (task["C"] * len(y)), **options).fit(x, y)
+
     if "path" in task:
-        fit = lambda x, y, alphas: Lasso(**options).path(x, y, alphas)
-        return fitting.clocked(path, task, prepare, fit, lambda found: (found[1].T, 0.0))
-    fit = lambda x, y: SparseLogisticRegression(alpha=1 / (task["C"] * len(y)), **options).fit(x, y)
+        return fitting.clocked(path, task, prepare, fit_path, lambda found: (found[1].T, 0.0))
     return fitting.clocked(path, task, prepare, fit, lambda model: (model.coef_, 0.0))
