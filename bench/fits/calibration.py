@@ -85,7 +85,7 @@ def calibrated(
 def hurried(peer: Peer) -> Peer:
     """For a quick run: the first solver, at tolerances that often suffice."""
     ladders = peer.ladders[:1]
-    return replace(peer, ladders=[one | {"tolerances": one["tolerances"][2:4] or one["tolerances"]} for one in ladders])
+    return replace(peer, ladders=[one | {"tolerances": one["tolerances"][3:5] or one["tolerances"]} for one in ladders])
 
 
 def calibrate(peers: dict[str, Peer], best: list[float]) -> dict[str, Any]:

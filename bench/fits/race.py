@@ -55,7 +55,7 @@ def contest(
     numbers = {fact: file[fact] for fact in ("rows", "features", "entries", "digest")}
     found = calibration.calibrated(name, {"task": task, "set": numbers}, peers, reference, quick)
     best, settings = found["best"], found["settings"]
-    chosen = {label(step): step for step in settings[:field] if close(step, settings[0])}
+    chosen = {label(step, file): step for step in settings[:field] if close(step, settings[0])}
     print(f"   {name}", flush=True)
     contenders = {wstar.NAME: lambda: judged(ours(), best)}
     for one, step in chosen.items():
@@ -74,10 +74,10 @@ def contest(
     }
 
 
-def label(step: dict[str, Any]) -> str:
+def label(step: dict[str, Any], file: dict[str, Any]) -> str:
     """A peer and its solver, and the form of its data where that is a choice."""
-    solver = "" if step["solver"] in step["peer"] else f" {step['solver']}"
-    return f"{step['peer']}{solver}" + (f" ({step['form']})" if step["form"] in ("split", "dense") else "")
+    choice = file["sparse"] and step["form"] in ("split", "dense")
+    return f"{step['peer']} {step['solver']}" + (f" ({step['form']})" if choice else "")
 
 
 def close(step: dict[str, Any], first: dict[str, Any]) -> bool:

@@ -165,7 +165,9 @@ def main(name: str, *rest: str) -> None:
     x, y = MAKERS[name](*arguments)
     if sp.issparse(x):
         x.sort_indices()
-        matrix = {"data": x.data, "indices": x.indices, "indptr": x.indptr}
+        # As scipy has them by itself wherever they fit.
+        index = np.int32 if x.nnz < 2**31 else np.int64
+        matrix = {"data": x.data, "indices": x.indices.astype(index), "indptr": x.indptr.astype(index)}
         np.savez(path.with_suffix(".npz"), y=y, shape=x.shape, **matrix)
     else:
         matrix = {"X": x}

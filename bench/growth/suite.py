@@ -54,8 +54,7 @@ def run(quick: bool, only: str | None = None) -> dict[str, Any]:
             measured = race(workload, quick)
             points.append({"value": value} | measured)
         found[name] = {"title": title, "axis": axis, "points": points}
-    result = {"versions": {wstar.NAME: wstar.version()}, "workloads": found}
-    return result
+    return {"versions": {wstar.NAME: wstar.version()}, "workloads": found}
 
 
 def exponent(points: list[dict[str, Any]], seconds: list[float]) -> float:

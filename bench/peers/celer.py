@@ -15,10 +15,10 @@ def version() -> str:
 def ladders(task: dict, file: dict) -> list[dict]:
     form = "csc" if file["sparse"] else "columns"
     if "path" in task:
-        return [fitting.ladder("celer_path", form, "1e-3", "1e-9")]
+        return [fitting.ladder("celer_path", form, "1e-1", "1e-9")]
     if (task["loss"], task["penalty"]) != ("logistic", "l1"):
         return []
-    return [fitting.ladder("celer-pn", form, "1e-3", "1e-9")]
+    return [fitting.ladder("celer-pn", form, "1e-1", "1e-9")]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def ladders(task: dict, file: dict) -> list[dict]:
     if (task["loss"], task["penalty"]) != ("logistic", "l2") or file["features"] > 2_000:
         return []
     forms = ["csc", "split"] if file["sparse"] else ["columns"]
-    return [fitting.ladder("irls-ls", form, "1e-3", "1e-9") for form in forms]
+    return [fitting.ladder("irls-ls", form, "1e-1", "1e-9") for form in forms]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any
 from peers import fitting
 
 NAME = "scikit-learn-intelex"
+# Bytes of the largest set that is made dense for it.
+LARGEST = 2e9
 
 
 def version() -> str:
@@ -15,10 +17,12 @@ def version() -> str:
 def ladders(task: dict, file: dict) -> list[dict]:
     if task["loss"] == "squared" and task["penalty"] == "none":
         return [{"solver": "LinearRegression", "form": "dense", "tolerances": [""]}]
-    if task["penalty"] != "l2" or task["loss"] not in ("logistic", "softmax") or file["features"] > 2_000:
+    if task["penalty"] != "l2" or task["loss"] not in ("logistic", "softmax"):
+        return []
+    if file["rows"] * file["features"] * 8 > LARGEST:
         return []
     solvers = ["lbfgs"] if task["loss"] == "softmax" else ["lbfgs", "newton-cg"]
-    return [fitting.ladder(solver, "dense", "1e-2", "1e-9") for solver in solvers]
+    return [fitting.ladder(solver, "dense", "1e-1", "1e-9") for solver in solvers]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def ladders(task: dict, file: dict) -> list[dict]:
     if task["intercept"]:
         return []
     solvers = SOLVERS.get((task["loss"], task["penalty"]), [])
-    return [fitting.ladder(solver, "csr", "1e-2", "1e-9") for solver in solvers]
+    return [fitting.ladder(solver, "csr", "1e-1", "1e-9") for solver in solvers]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

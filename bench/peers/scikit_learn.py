@@ -86,23 +86,23 @@ def ladders(task: dict, file: dict) -> list[dict]:
     form = "csr" if file["sparse"] else "dense"
     kind = task["loss"], task["penalty"]
     if "path" in task:
-        return [fitting.ladder("lasso_path", "csc" if file["sparse"] else "columns", "1e-3", "1e-9")]
+        return [fitting.ladder("lasso_path", "csc" if file["sparse"] else "columns", "1e-1", "1e-9")]
     if kind == ("logistic", "l2"):
-        newton = [fitting.ladder("newton-cholesky", form, "1e-3", "1e-9")] if file["features"] <= 2_000 else []
+        newton = [fitting.ladder("newton-cholesky", form, "1e-1", "1e-9")] if file["features"] <= 2_000 else []
         # A set of few columns may be faster without compression.
         if file["sparse"] and file["features"] <= 100:
-            newton.append(fitting.ladder("newton-cholesky", "dense", "1e-3", "1e-9"))
+            newton.append(fitting.ladder("newton-cholesky", "dense", "1e-1", "1e-9"))
         return [
             *newton,
-            fitting.ladder("newton-cg", form, "1e-3", "1e-8"),
-            fitting.ladder("lbfgs", form, "1e-3", "1e-9"),
+            fitting.ladder("newton-cg", form, "1e-1", "1e-8"),
+            fitting.ladder("lbfgs", form, "1e-1", "1e-9"),
         ]
     if kind == ("logistic", "l1"):
-        return [fitting.ladder("saga", form, "1e-3", "1e-7")]
+        return [fitting.ladder("saga", form, "1e-1", "1e-7")]
     if kind == ("softmax", "l2"):
         return [
-            fitting.ladder("lbfgs", form, "1e-3", "1e-9"),
-            fitting.ladder("newton-cg", form, "1e-3", "1e-7"),
+            fitting.ladder("lbfgs", form, "1e-1", "1e-9"),
+            fitting.ladder("newton-cg", form, "1e-1", "1e-7"),
         ]
     if kind == ("squared", "none"):
         return [{"solver": name, "form": form, "tolerances": [""]} for name in ("Ridge", "LinearRegression")]

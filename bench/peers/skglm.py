@@ -15,10 +15,10 @@ def version() -> str:
 def ladders(task: dict, file: dict) -> list[dict]:
     form = "csc" if file["sparse"] else "columns"
     if "path" in task:
-        return [fitting.ladder("AndersonCD", form, "1e-3", "1e-10")]
+        return [fitting.ladder("AndersonCD", form, "1e-1", "1e-10")]
     if (task["loss"], task["penalty"]) != ("logistic", "l1"):
         return []
-    return [fitting.ladder("ProxNewton", form, "1e-3", "1e-10")]
+    return [fitting.ladder("ProxNewton", form, "1e-1", "1e-10")]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def ladders(task: dict, file: dict) -> list[dict]:
         return []
     form = "csr" if file["sparse"] else "dense"
     threads = os.cpu_count() or 1
-    return [fitting.ladder(f"{count} threads", form, "1e-3", "1e-9") for count in sorted({threads, 1}, reverse=True)]
+    return [fitting.ladder(f"{count} threads", form, "1e-1", "1e-9") for count in sorted({threads, 1}, reverse=True)]
 
 
 def time_fit(path: str, *told: str) -> dict[str, Any]:

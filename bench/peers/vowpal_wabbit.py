@@ -22,8 +22,8 @@ def time_pass(path: str) -> dict[str, Any]:
     from vowpalwabbit import Workspace
 
     def learn():
+        # With data named, making a workspace goes through them.
         workspace = Workspace(f"--data {path} --loss_function logistic --binary --bit_precision 18 --quiet")
-        workspace.run_parser()
         error = workspace.get_sum_loss() / max(workspace.get_weighted_examples(), 1)
         workspace.finish()
         return error
