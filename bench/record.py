@@ -47,25 +47,29 @@ def load():
     return round(os.getloadavg()[0], 2)
 
 
+def folder(date, quick=False):
+    """Where the results of a date are kept; those of quick runs are no part of the repository."""
+    return WORK / "quick/results" if quick else BENCH / "runs" / date
+
+
 def keep(suite, result, table):
     """Writes the results of a suite, alone and among all of that date, and its table into the README.
 
     A quick run is written to work/ only.
     """
-    folder = WORK / "quick" if result["quick"] else BENCH / "runs" / result["date"]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{suite}.json"
+    date, quick = result["date"], result["quick"]
+    folder(date, quick).mkdir(parents=True, exist_ok=True)
+    path = folder(date, quick) / f"{suite}.json"
     path.write_text(text(result))
-    if not result["quick"]:
-        everything = {name: kept(result["date"])[name] for name in sorted(kept(result["date"]))}
-        (folder / "results.json").write_text(text(everything))
+    (folder(date, quick) / "results.json").write_text(text(kept(date, quick)))
+    if not quick:
         show(suite, table)
     return path.relative_to(ROOT)
 
 
-def kept(date):
+def kept(date, quick=False):
     """The results of all suites of a date, by their names."""
-    files = (BENCH / "runs" / date).glob("*.json")
+    files = sorted(folder(date, quick).glob("*.json"))
     return {file.stem: json.loads(file.read_text()) for file in files if file.stem != "results"}
 
 

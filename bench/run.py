@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import bandwidth
+import measure
 import record
 import summary
 from commands import suite as commands
@@ -31,7 +32,7 @@ SUITES: dict[str, Any] = {
 }
 
 
-def main() -> None:
+def main() -> int:
     workloads = {name: suite for suite, module in SUITES.items() for name in getattr(module, "NAMES", [])}
     parser = argparse.ArgumentParser(prog="cargo xtask bench")
     parser.add_argument("--only", choices=[*SUITES, *workloads], metavar="NAME", help="one suite or one workload only")
@@ -39,33 +40,43 @@ def main() -> None:
     parser.add_argument("--date", type=datetime.date.fromisoformat, default=datetime.date.today())
     parser.add_argument("--tables", action="store_true", help="measure nothing: write the tables of that date again")
     arguments = parser.parse_args()
-    date = str(arguments.date)
+    date, only = str(arguments.date), arguments.only
+    failed = []
     if arguments.tables:
         for name, result in record.kept(date).items():
             record.show(name, SUITES[name].table(result))
     else:
-        single = arguments.only if arguments.only in workloads else None
-        chosen = [workloads[single]] if single else [arguments.only] if arguments.only else list(SUITES)
         machine = record.machine() | {"read_bytes_per_second": bandwidth.measured()}
-        for name in chosen:
-            measured(name, single, date, arguments.quick, machine)
+        for suite in SUITES if only is None else [workloads.get(only, only)]:
+            # One after the other, so that what has been measured is kept whatever becomes of the next.
+            for single in [only] if only in workloads else getattr(SUITES[suite], "NAMES", [None]):
+                try:
+                    measured(suite, single, date, arguments.quick, machine)
+                except (RuntimeError, measure.TooSlow) as reason:
+                    print(f"── FAILED: {single or suite}: {reason}", flush=True)
+                    failed.append(single or suite)
     if not arguments.quick:
         record.show("summary", "\n".join(overview(record.kept(date))))
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return len(failed)
 
 
 def measured(name: str, single: str | None, date: str, quick: bool, machine: dict[str, Any]) -> None:
     """Runs a suite, or a single workload of it, and keeps what it finds."""
-    print(f"── {name}", flush=True)
+    print(f"── {single or name}", flush=True)
     suite = SUITES[name]
-    result = suite.run(quick=quick, only=single) if single else suite.run(quick=quick)
-    result = {"date": date, "quick": quick, "machine": machine | {"load_at_start": record.load()}} | result
-    if single and not quick and (before := record.kept(date).get(name)):
-        result["workloads"] = before["workloads"] | result["workloads"]
-    table = suite.table(result)
-    print(f"\n{table}\n")
+    machine = machine | {"load_at_start": record.load()}
+    result = {"date": date, "quick": quick, "machine": machine}
+    result |= suite.run(quick=quick, only=single) if single else suite.run(quick=quick)
+    print(f"\n{suite.table(result)}\n")
     if hasattr(suite, "summary"):
         print("\n".join(summary.table(suite.summary(result))), "\n")
-    print(f"kept in {record.keep(name, result, table)}")
+    if single and (before := record.kept(date, quick).get(name)):
+        # In the order of the suite, whichever was measured last.
+        known = before["workloads"] | result["workloads"]
+        result["workloads"] = {one: known[one] for one in suite.NAMES if one in known}
+    print(f"kept in {record.keep(name, result, suite.table(result))}")
 
 
 def overview(results: dict[str, Any]) -> list[str]:

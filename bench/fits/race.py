@@ -37,7 +37,8 @@ def race(workload: Any, quick: bool, field: int = FIELD) -> dict[str, Any] | Non
     def ours() -> dict[str, Any]:
         return fitting.fit(wstar, path, task, wstar.DEFAULT)
 
-    facts = {"title": workload.title, "at_least": workload.at_least, "task": task, "set": file}
+    title = f"{workload.title} (quick: {file['rows']:,} rows)" if quick else workload.title
+    facts = {"title": title, "at_least": workload.at_least, "task": task, "set": file}
     return facts | contest(workload.name, task, file, peers, ours, reference, quick, field)
 
 
