@@ -20,7 +20,7 @@ def machine():
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         # Above the number of cores the machine was not quiet.
-        "load_at_start": round(os.getloadavg()[0], 2),
+        "load_at_start": load(),
         "commit": commit(),
     }
 
@@ -42,16 +42,45 @@ def commit():
     return run.stdout.strip() or None
 
 
+def load():
+    """How busy the machine is."""
+    return round(os.getloadavg()[0], 2)
+
+
+def folder(date, quick=False):
+    """Where the results of a date are kept; those of quick runs are no part of the repository."""
+    return WORK / "quick/results" if quick else BENCH / "runs" / date
+
+
 def keep(suite, result, table):
-    """Writes the results, and the table into the README between its markers; a quick run only to work/."""
-    folder = WORK / "quick" if result["quick"] else BENCH / "runs" / result["date"]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{suite}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n")
-    if not result["quick"]:
-        readme = BENCH / "README.md"
-        readme.write_text(between_markers(readme.read_text(), suite, table))
+    """Writes the results of a suite, alone and among all of that date, and its table into the README.
+
+    A quick run is written to work/ only.
+    """
+    date, quick = result["date"], result["quick"]
+    folder(date, quick).mkdir(parents=True, exist_ok=True)
+    path = folder(date, quick) / f"{suite}.json"
+    path.write_text(text(result))
+    (folder(date, quick) / "results.json").write_text(text(kept(date, quick)))
+    if not quick:
+        show(suite, table)
     return path.relative_to(ROOT)
+
+
+def kept(date, quick=False):
+    """The results of all suites of a date, by their names."""
+    files = sorted(folder(date, quick).glob("*.json"))
+    return {file.stem: json.loads(file.read_text()) for file in files if file.stem != "results"}
+
+
+def text(result):
+    return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
+def show(name, table):
+    """Puts a table into the README, between its markers."""
+    readme = BENCH / "README.md"
+    readme.write_text(between_markers(readme.read_text(), name, table))
 
 
 def between_markers(text, suite, table):

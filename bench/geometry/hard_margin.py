@@ -1,5 +1,7 @@
 """The maximum-margin hyperplane: ours against a support vector machine with C = 1e8."""
 
+from functools import partial
+
 import data
 import measure
 from geometry import fits
@@ -37,8 +39,7 @@ def race(name, path, file, rounds, *options):
     data.warm(path)
     contenders = {wstar.NAME: lambda: wstar.hard_margin(path, *options)}
     for tolerance in TOLERANCES:
-        theirs = lambda tolerance=tolerance: scikit_learn.hard_margin(path, tolerance)
-        contenders[f"SVC(C=1e8, tol={tolerance})"] = theirs
+        contenders[f"SVC(C=1e8, tol={tolerance})"] = partial(scikit_learn.hard_margin, path, tolerance)
     runs = measure.interleaved(contenders, rounds, measure.PATIENCE)
     return {"name": name, "file": file, "results": runs}
 

@@ -69,8 +69,8 @@ def text(path, rounds):
     """The first class of 20news against the rest: fewer rows than features."""
     print("   20news, class 1 against the rest", flush=True)
     data.warm(path)
-    ours = lambda: wstar.separate(path, "--positive", "1")
-    return measure.interleaved({wstar.NAME: ours}, rounds)[wstar.NAME]
+    contenders = {wstar.NAME: lambda: wstar.separate(path, "--positive", "1")}
+    return measure.interleaved(contenders, rounds)[wstar.NAME]
 
 
 def agree(results):

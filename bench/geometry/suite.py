@@ -3,6 +3,8 @@
 import os
 
 import measure
+import summary as rows
+from fits.calibration import rank
 from geometry import hard_margin, lad, separation
 from peers import scikit_learn, scipy, statsmodels, wstar
 
@@ -32,3 +34,33 @@ def table(result):
     for name, part in PARTS.items():
         lines += ["", *part.table(result[name])]
     return "\n".join(lines)
+
+
+def summary(result):
+    """The rows of the table at the top of the README: those for which a ratio is aimed at."""
+    bandwidth = result["machine"].get("read_bytes_per_second")
+    if bandwidth is None:
+        return []
+    chosen = [
+        ("separation", "thin", 0, "separability 100k × 50, separable", 20),
+        ("separation", "thin", 1, "separability 100k × 50, five labels flipped", 20),
+        ("hard_margin", None, 0, "hard margin 20k × 20", 2),
+        ("lad", None, 0, "least absolute deviations 20k × 20", 20),
+    ]
+    lines = []
+    for part, list_name, place, title, at_least in chosen:
+        one = (result[part][list_name] if list_name else result[part])[place]
+        ours = one["results"][wstar.NAME]
+        peers = {name: compared(run, ours) for name, run in one["results"].items() if name != wstar.NAME}
+        peer = min(peers, key=lambda name: rank(peers[name]))
+        read_bytes = one["file"]["rows"] * one["file"]["features"] * 8
+        lines.append(rows.row(title, peer, peers[peer], ours, at_least, read_bytes, bandwidth))
+    return lines
+
+
+def compared(theirs, ours):
+    """A peer's run and how far above ours its objective is; a verdict is right or wrong."""
+    if "objective" not in ours:
+        return theirs | {"above": 0.0}
+    value = theirs["objective"]
+    return theirs | {"above": float("inf") if value is None else value / ours["objective"] - 1}

@@ -1,8 +1,10 @@
 """scikit-learn."""
 
 import importlib.metadata
+from typing import Any
 
 import measure
+from peers import arrays, fitting
 
 NAME = "scikit-learn"
 
@@ -30,8 +32,6 @@ def hard_margin(path, tolerance):
 def time_hard_margin(path, tolerance):
     from sklearn.svm import SVC
 
-    from peers import arrays
-
     x, y = arrays.load(path)
     fit, seconds = measure.timed(lambda: SVC(kernel="linear", C=1e8, tol=float(tolerance)).fit(x, y))
     weights = fit.coef_[0]
@@ -44,8 +44,6 @@ def lad(path):
 
 def time_lad(path):
     from sklearn.linear_model import QuantileRegressor
-
-    from peers import arrays
 
     x, y = arrays.load(path)
     model = QuantileRegressor(quantile=0.5, alpha=0, solver="highs")
@@ -64,8 +62,6 @@ def separated(*paths):
     from sklearn.linear_model import Perceptron
     from sklearn.svm import LinearSVC
 
-    from peers import arrays
-
     warnings.simplefilter("ignore")
     primal = {"C": 1e8, "dual": False, "tol": 1e-10, "max_iter": 100_000}
     settings = {
@@ -83,3 +79,70 @@ def separated(*paths):
         }
     )
     return {"seconds": seconds, "separated": counts}
+
+
+def ladders(task: dict, file: dict) -> list[dict]:
+    """Newton's method first where there are few features: nothing else of its is as fast."""
+    form = "csr" if file["sparse"] else "dense"
+    kind = task["loss"], task["penalty"]
+    if "path" in task:
+        return [fitting.ladder("lasso_path", "csc" if file["sparse"] else "columns", "1e-1", "1e-9")]
+    if kind == ("logistic", "l2"):
+        newton = [fitting.ladder("newton-cholesky", form, "1e-1", "1e-9")] if file["features"] <= 2_000 else []
+        # A set of few columns may be faster without compression.
+        if file["sparse"] and file["features"] <= 100:
+            newton.append(fitting.ladder("newton-cholesky", "dense", "1e-1", "1e-9"))
+        return [
+            *newton,
+            fitting.ladder("newton-cg", form, "1e-1", "1e-8"),
+            fitting.ladder("lbfgs", form, "1e-1", "1e-9"),
+        ]
+    if kind == ("logistic", "l1"):
+        return [fitting.ladder("saga", form, "1e-1", "1e-7")]
+    if kind == ("softmax", "l2"):
+        return [
+            fitting.ladder("lbfgs", form, "1e-1", "1e-9"),
+            fitting.ladder("newton-cg", form, "1e-1", "1e-7"),
+        ]
+    if kind == ("squared", "none"):
+        return [{"solver": name, "form": form, "tolerances": [""]} for name in ("Ridge", "LinearRegression")]
+    return []
+
+
+def time_fit(path: str, *told: str) -> dict[str, Any]:
+    from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lasso_path
+
+    task, setting = fitting.told(*told)
+
+    def prepare(x, y):
+        x = fitting.formed(x, setting["form"])
+        return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
+
+    def fit_path(x, y, alphas):
+        return lasso_path(x, y, alphas=alphas, tol=float(setting["tolerance"]), max_iter=100_000)
+
+    def fit(x, y):
+        if task["loss"] == "squared":
+            # Ridge without a penalty solves the normal equations.
+            intercept = {"fit_intercept": task["intercept"]}
+            exact = Ridge(alpha=0, solver="cholesky", **intercept) if setting["solver"] == "Ridge" else None
+            return (exact or LinearRegression(**intercept)).fit(x, y)
+        model = LogisticRegression(
+            C=task["C"],
+            l1_ratio=float(task["penalty"] == "l1"),
+            fit_intercept=task["intercept"],
+            solver=setting["solver"],
+            tol=float(setting["tolerance"]),
+            max_iter=100_000,
+        )
+        return model.fit(x, y)
+
+    if "path" in task:
+        return fitting.clocked(path, task, prepare, fit_path, lambda found: (found[1].T, 0.0))
+    return fitting.clocked(path, task, prepare, fit, lambda model: (model.coef_, model.intercept_))
+
+
+def time_predict(path: str, rows: str) -> dict[str, Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    return fitting.predictions(path, int(rows), LogisticRegression())

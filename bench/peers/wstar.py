@@ -1,9 +1,12 @@
-"""Ours: the release build of the command line, as a user calls it."""
+"""Ours: the release builds of the command line and of the Python package, as a user calls them."""
 
 import json
+from copy import copy
+from typing import Any
 
 import measure
 import record
+from peers import arrays, fitting
 
 NAME = "wstar"
 BINARY = record.ROOT / "target" / "release" / "wstar"
@@ -77,6 +80,7 @@ def train(path, method, *options):
         "seconds": said["seconds"]["solve"] + said["seconds"]["certify"],
         "read": said["seconds"]["read"],
         "status": said["status"],
+        "passes": said["passes"],
         "relative_gap": said["certificate"]["relative_gap"],
         "holds": said["certificate"]["holds"],
     }
@@ -88,3 +92,80 @@ def judged(judge, path, weights):
     file = record.WORK / "weights.json"
     file.write_text(json.dumps(weights))
     return {"objective": measure.inside("peers.arrays", judge, str(path), str(file))["objective"]}
+
+
+# The default call has nothing to set. A tighter one says what the least objective is where nobody has published it.
+DEFAULT: dict[str, str] = {}
+TIGHT = {"tolerance": "1e-9"}
+
+
+def time_fit(path: str, *told: str) -> dict[str, Any]:
+    """The Python package on arrays as they lie, certificate included."""
+    import wstar
+
+    task, setting = fitting.told(*told)
+    options = {"tol": float(setting["tolerance"])} if setting else {}
+    fits: list[Any] = []
+
+    def prepare(x, y):
+        fits.clear()
+        return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
+
+    def fit_path(x, y, alphas):
+        model = wstar.Lasso(fit_intercept=False, warm_start=True, **options)
+        weights = []
+        for alpha in alphas:
+            weights.append(model.set_params(alpha=alpha).fit(x, y).coef_)
+            # What is asked of the fit later costs nothing now.
+            fits.append(copy(model))
+        return weights, 0.0
+
+    def fit(x, y):
+        model = estimator(task, options).fit(x, y)
+        fits.append(model)
+        return model.coef_, model.intercept_
+
+    run = fitting.clocked(path, task, prepare, fit_path if "path" in task else fit, lambda found: found)
+    return run | {
+        "passes": sum(passes(model) for model in fits),
+        "relative_gap": max(model.certificate_.relative_gap for model in fits),
+        "holds": all(model.certificate_.holds for model in fits),
+    }
+
+
+def estimator(task: dict, options: dict) -> Any:
+    """What a user writes for a task."""
+    import wstar
+
+    options = options | {"fit_intercept": task["intercept"]}
+    if task["loss"] == "squared":
+        return wstar.LinearRegression(**options)
+    if task["loss"] in ("logistic", "softmax"):
+        return wstar.LogisticRegression(C=task["C"], l1_ratio=float(task["penalty"] == "l1"), **options)
+    return wstar.LinearSVC(C=task["C"], loss=task["loss"].replace("-", "_"), **options)
+
+
+def passes(model: Any) -> float:
+    """How often the fit went through the data, by its own count."""
+    return json.loads(model.model_.part("fit"))["passes"]
+
+
+def time_predict(path: str, rows: str) -> dict[str, Any]:
+    import wstar
+
+    return fitting.predictions(path, int(rows), wstar.LogisticRegression())
+
+
+def train_squared_hinge(path: Any, *options: str) -> dict[str, Any]:
+    """From a file to a model, the whole process."""
+    run, said = train(path, "svm", "--loss", "squared-hinge", "--no-intercept", *options)
+    return run | {"seconds": run["wall"], "weights": said["weights"][0]}
+
+
+def online_pass(path: Any) -> dict[str, Any]:
+    """One pass of a learner that sees every row once, the whole process."""
+    model = record.WORK / "model.wstar.json"
+    arguments = ["train", path, "--method", "online-perceptron", "--epochs", "1", "--json", "--out", model]
+    run = measure.command([BINARY, *arguments], accept=(0, 1))
+    said = json.loads(run.pop("output"))
+    return run | {"seconds": run["wall"], "passes": said["passes"], "error": said["train"]["error"]}

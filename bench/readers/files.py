@@ -26,8 +26,11 @@ def spelling(name):
     return repr if name == "full" else (lambda value: f"{value:.6g}")
 
 
-def svmlight(spell, rng):
-    """Batches of (text, rows, entries), without end."""
+def text(rng):
+    """Batches of (rows, columns, values, positive) in the shape of rcv1, without end.
+
+    Rows and columns count from 0; `positive` has the class of each of the BATCH rows.
+    """
     odds = 1 / np.arange(1, FEATURES + 1) ** 0.9
     odds = rng.permutation(odds / odds.sum())
     idf = -np.log1p(-((1 - odds) ** DRAWS))
@@ -40,13 +43,24 @@ def svmlight(spell, rng):
         values = counts * idf[columns]
         values /= np.sqrt(np.bincount(rows, values**2, BATCH))[rows]
         scores = np.bincount(rows, values * truth[columns], BATCH)
-        positive = rng.random(BATCH) < 1 / (1 + np.exp(-scores))
-        cells = [f"{j}:{spell(v)}" for j, v in zip((columns + 1).tolist(), values.tolist())]
-        ends = np.cumsum(np.bincount(rows, minlength=BATCH)).tolist()
-        lines = []
-        for label, start, end in zip(positive.tolist(), [0, *ends], ends):
-            lines.append(f"{'+1' if label else '-1'} {' '.join(cells[start:end])}\n")
-        yield "".join(lines), BATCH, len(cells)
+        yield rows, columns, values, rng.random(BATCH) < 1 / (1 + np.exp(-scores))
+
+
+def lines(spell, batch, begin="{label} "):
+    """The lines of a batch: svmlight's, or of a format that begins a line differently."""
+    rows, columns, values, positive = batch
+    cells = [f"{j}:{spell(v)}" for j, v in zip((columns + 1).tolist(), values.tolist())]
+    ends = np.cumsum(np.bincount(rows, minlength=BATCH)).tolist()
+    return "".join(
+        f"{begin.format(label='+1' if label else '-1')}{' '.join(cells[start:end])}\n"
+        for label, start, end in zip(positive.tolist(), [0, *ends], ends)
+    )
+
+
+def svmlight(spell, rng):
+    """Batches of (text, rows, entries), without end."""
+    for batch in text(rng):
+        yield lines(spell, batch), BATCH, len(batch[2])
 
 
 def csv(spell, rng):

@@ -1,16 +1,18 @@
 //! `cargo xtask bench`: builds ours, makes the peers' environment, and hands over to `bench/run.py`.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
 use crate::python::environment;
 use crate::step::{cargo, root, succeed, works};
+use crate::wheel;
 
 /// What `cargo xtask bench` can be told.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// One suite only (`readers`, `geometry` …).
+    /// One suite (`fits`, `geometry` …) or one workload (`dense-logistic` …) only.
     #[arg(long)]
     only: Option<String>,
     /// Small workloads, to see that everything runs; nothing is written to the README.
@@ -28,6 +30,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // The peers have an environment of their own.
     let bench = root().join("bench");
     let python = environment(&bench.join("work/venv"), &bench.join("requirements.txt"))?;
+    package(&python)?;
     liblinear()?;
     let mut command = Command::new(python);
     command.current_dir(root().join("bench")).arg("run.py");
@@ -41,6 +44,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         command.args(["--date", date]);
     }
     succeed(&mut command)
+}
+
+/// Our Python package of this checkout beside the peers, built as users get it.
+fn package(python: &Path) -> Result<()> {
+    wheel::run()?;
+    let mut pip = Command::new(python);
+    pip.current_dir(root()).args(["-m", "pip", "install", "--quiet"]);
+    pip.args(["--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    // From what has just been built, and nothing else of that name.
+    pip.args(["--no-index", "--find-links", "target/wheels", "wstar"]);
+    succeed(&mut pip)
 }
 
 /// LIBLINEAR's own command line, from the system's packages.

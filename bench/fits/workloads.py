@@ -1,0 +1,174 @@
+"""The workloads of the fits: a set, what is fitted to it, who is measured, and what is aimed at."""
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import data
+from peers import celer, glum, intelex, liblinear_official, scikit_learn, skglm, snapml, statsmodels
+
+MNIST = ("mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz")
+FLIGHTS = ("flights/flights3m.binary.svm.gz",)
+COVTYPE = ("covtype/covtype.binary.scale.svm.gz",)
+A9A = ("a9a/a9a",)
+
+LOGISTIC = {"loss": "logistic", "penalty": "l2", "C": 1.0, "intercept": False}
+SQUARED_HINGE = LOGISTIC | {"loss": "squared-hinge"}
+HINGE = LOGISTIC | {"loss": "hinge"}
+L1_LOGISTIC = LOGISTIC | {"penalty": "l1"}
+# C does not count where nothing is penalised, or where the path sets the penalty.
+SQUARES = {"loss": "squared", "penalty": "none", "C": 1.0, "intercept": True}
+LASSO_PATH = {"loss": "squared", "penalty": "l1", "C": 1.0, "intercept": False, "path": 100}
+
+LOGISTIC_PEERS = [glum, scikit_learn, snapml, liblinear_official, intelex]
+MARGIN_PEERS = [liblinear_official, snapml]
+L1_PEERS = [liblinear_official, skglm, celer, scikit_learn]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table."""
+
+    name: str
+    title: str
+    # What fits/sets.py is told: the kind of set, then the real files, then the sizes, then the rest of this.
+    maker: tuple[str, ...]
+    full: tuple[int, ...]
+    quick: tuple[int, ...]
+    task: dict[str, Any]
+    peers: list[ModuleType]
+    # The ratio to reach: the best peer's time over ours.
+    at_least: float | None = None
+    # The least objective of the full set, where it is known (crates/wstar/tests/optima.rs).
+    known: float | None = None
+    # Real files.
+    files: tuple[str, ...] = ()
+
+    def set(self, quick: bool) -> tuple[Any, dict[str, Any]] | None:
+        """The path of the set and the facts about it; none where a real file is absent."""
+        found = data.real(*self.files) if self.files else []
+        if found is None:
+            return None
+        sizes = [str(size) for size in (self.quick if quick else self.full)]
+        kind, *rest = self.maker
+        arguments = [kind, *found, *sizes, *rest]
+        name = "-".join([self.files[0].split("/")[0] if self.files else kind, *sizes])
+        # Text is also a file that command lines read.
+        return data.generated(f"{name}.{'svm' if kind == 'rcv1' else 'npz'}", "fits.sets", *arguments)
+
+
+def flights(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
+    title = f"flights {name.replace('-', ' ')}, 3M × 501 sparse"
+    sizes = {"full": (3_000_000,), "quick": (60_000,), "files": FLIGHTS}
+    return Workload(
+        f"flights-{name}",
+        title,
+        ("svmlight", "501"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
+
+
+def covtype(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
+    title = f"covtype {name.replace('-', ' ')}, 581k × 54"
+    sizes = {"full": (581_012,), "quick": (20_000,), "files": COVTYPE}
+    return Workload(
+        f"covtype-{name}",
+        title,
+        ("svmlight", "54"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
+
+
+def a9a(name: str, title: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
+    sizes = {"full": (32_561,), "quick": (5_000,), "files": A9A}
+    return Workload(
+        f"a9a-{name}",
+        f"a9a {title}, 33k × 123",
+        ("svmlight", "123"),
+        task=task,
+        peers=peers,
+        at_least=at_least,
+        known=known,
+        **sizes,
+    )
+
+
+def rcv1(name: str, title: str, task: dict, peers: list, at_least: float) -> Workload:
+    title = f"rcv1-shaped {title}, 100k × 50k"
+    return Workload(f"rcv1-{name}", title, ("rcv1",), (100_000,), (5_000,), task, peers, at_least)
+
+
+WORKLOADS = [
+    Workload(
+        "dense-logistic",
+        "dense logistic, 1M × 50, free intercept",
+        ("dense",),
+        (1_000_000, 50),
+        (50_000, 50),
+        LOGISTIC | {"intercept": True},
+        LOGISTIC_PEERS,
+        5,
+    ),
+    flights("logistic", LOGISTIC, LOGISTIC_PEERS, 4, 1416311.13514364),
+    flights("squared-hinge", SQUARED_HINGE, MARGIN_PEERS, 8, 1814540.5890),
+    flights("hinge", HINGE, MARGIN_PEERS, 3, 1197295.3177),
+    covtype("logistic", LOGISTIC, LOGISTIC_PEERS, 5, 298550.71835070),
+    covtype("squared-hinge", SQUARED_HINGE, MARGIN_PEERS, 8, 403423.63037646),
+    covtype("hinge", HINGE, MARGIN_PEERS, 1, 337953.0293),
+    a9a("hinge", "hinge", HINGE, MARGIN_PEERS, 1, 11433.80769706),
+    a9a("l1-logistic", "ℓ1 logistic", L1_LOGISTIC, L1_PEERS, 8, 10558.72337370),
+    rcv1("squared-hinge", "squared hinge", SQUARED_HINGE, MARGIN_PEERS, 2),
+    rcv1("hinge", "hinge", HINGE, MARGIN_PEERS, 3),
+    rcv1("logistic", "logistic", LOGISTIC, [snapml, liblinear_official, scikit_learn], 1.5),
+    rcv1("l1-logistic", "ℓ1 logistic", L1_LOGISTIC, L1_PEERS, 2),
+    Workload(
+        "lasso-path-dense",
+        "lasso path of 100 values, dense 2k × 10k",
+        ("wide",),
+        (2_000, 10_000),
+        (200, 1_000),
+        LASSO_PATH,
+        [celer, skglm, scikit_learn],
+        1.5,
+    ),
+    Workload(
+        "lasso-path-sparse",
+        "lasso path of 100 values, sparse 20k × 50k",
+        ("words",),
+        (20_000,),
+        (2_000,),
+        LASSO_PATH,
+        [celer, skglm, scikit_learn],
+        1.5,
+    ),
+    Workload(
+        "mnist-softmax",
+        "MNIST softmax C = 0.01, 60k × 784",
+        ("digits",),
+        (60_000,),
+        (2_000,),
+        {"loss": "softmax", "penalty": "l2", "C": 0.01, "intercept": True},
+        [intelex, scikit_learn],
+        5,
+        218.5073303466,
+        MNIST,
+    ),
+    Workload(
+        "least-squares",
+        "least squares, 1M × 100",
+        ("squares",),
+        (1_000_000, 100),
+        (50_000, 100),
+        SQUARES,
+        [intelex, scikit_learn, statsmodels],
+        1.3,
+    ),
+]
