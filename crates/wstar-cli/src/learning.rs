@@ -30,6 +30,10 @@ pub(crate) struct LearningArgs {
     /// Which example comes next [default: cyclic, or shuffled for voted, averaged and pocket]
     #[arg(long, value_enum)]
     pub(crate) rule: Option<RuleArg>,
+    /// Take the rows of a perceptron as a multiset: a --sample-weight is a number of equal rows, and their order in the
+    /// file tells nothing
+    #[arg(long)]
+    pub(crate) multiset: bool,
     /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,

@@ -217,6 +217,7 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
             RuleArg::Shuffled => Rule::Shuffled,
             RuleArg::Worst => Rule::Worst,
         }),
+        multiset: learning.multiset,
         ties: learning.ties.map(|ties| match ties {
             TiesArg::Mistake => Ties::Mistake,
             TiesArg::Positive => Ties::Positive,

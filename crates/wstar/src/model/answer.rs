@@ -96,7 +96,7 @@ fn each_row<T: Copy + Default + Send>(
             .chunks_mut(BLOCK * columns)
             .enumerate()
             .map(block)
-            .fold(true, |a, b| a && b),
+            .fold(true, |all, block| all & block),
     };
     Answers {
         values,
