@@ -37,7 +37,9 @@ def remark(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
     """What must be said of a row for it to be read rightly."""
     said = []
     if theirs.get("above", 0) > 1e-6:
-        said.append(f"the peer ends {theirs['above']:.1e} above the optimum and comes no nearer")
+        near = theirs.get("setting", {}).get("above", 1) <= 1e-6
+        again = "though it had come near enough before: to be calibrated again" if near else "and comes no nearer"
+        said.append(f"the peer ends {theirs['above']:.1e} above the optimum {again}")
     if ours.get("relative_gap", 0) > 1e-6 or ours.get("above", 0) > 1e-6 or not ours.get("holds", True):
         said.append("OURS IS NOT WITHIN 1e-6")
     return "; ".join(said)
