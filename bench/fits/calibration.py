@@ -26,11 +26,6 @@ def above(objective: list[float], best: list[float]) -> float:
     return max((own - least) / max(abs(least), 1.0) for own, least in zip(objective, best))
 
 
-def least(objectives: list[list[float]]) -> list[float]:
-    """The best known, value by value."""
-    return [min(values) for values in zip(*objectives)]
-
-
 class Kept:
     """The file of settings: that of the full sets is part of the repository, that of quick runs is not."""
 
