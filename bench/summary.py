@@ -15,7 +15,7 @@ def row(
     ours: dict[str, Any],
     at_least: float | None,
     read_bytes: float | None,
-    bandwidth: float,
+    bandwidth: float | None,
 ) -> dict[str, Any]:
     """One row; `peer` is the name and the setting of the best peer."""
     return {
@@ -25,7 +25,7 @@ def row(
         "seconds": ours["seconds"],
         "ratio": theirs["seconds"] / ours["seconds"],
         "at_least": at_least,
-        "floor": read_bytes / bandwidth if read_bytes else None,
+        "floor": read_bytes / bandwidth if read_bytes and bandwidth else None,
         "passes": ours.get("passes"),
         "peak_bytes": ours["peak_bytes"],
         "peer_peak_bytes": theirs["peak_bytes"],
