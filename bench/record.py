@@ -36,9 +36,8 @@ def processor():
 
 def commit():
     """The commit that was measured, marked if the code had changes on top of it."""
-    run = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=ROOT, capture_output=True, text=True
-    )
+    describe = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    run = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False)
     return run.stdout.strip() or None
 
 

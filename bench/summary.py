@@ -15,7 +15,7 @@ def row(
     ours: dict[str, Any],
     at_least: float | None,
     read_bytes: float | None,
-    bandwidth: float,
+    bandwidth: float | None,
 ) -> dict[str, Any]:
     """One row; `peer` is the name and the setting of the best peer."""
     return {
@@ -25,7 +25,7 @@ def row(
         "seconds": ours["seconds"],
         "ratio": theirs["seconds"] / ours["seconds"],
         "at_least": at_least,
-        "floor": read_bytes / bandwidth if read_bytes else None,
+        "floor": read_bytes / bandwidth if read_bytes and bandwidth else None,
         "passes": ours.get("passes"),
         "peak_bytes": ours["peak_bytes"],
         "peer_peak_bytes": theirs["peak_bytes"],
@@ -37,7 +37,9 @@ def remark(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
     """What must be said of a row for it to be read rightly."""
     said = []
     if theirs.get("above", 0) > 1e-6:
-        said.append(f"the peer ends {theirs['above']:.1e} above the optimum and comes no nearer")
+        near = theirs.get("setting", {}).get("above", 1) <= 1e-6
+        again = "though it had come near enough before: to be calibrated again" if near else "and comes no nearer"
+        said.append(f"the peer ends {theirs['above']:.1e} above the optimum {again}")
     if ours.get("relative_gap", 0) > 1e-6 or ours.get("above", 0) > 1e-6 or not ours.get("holds", True):
         said.append("OURS IS NOT WITHIN 1e-6")
     return "; ".join(said)

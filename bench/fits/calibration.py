@@ -26,11 +26,6 @@ def above(objective: list[float], best: list[float]) -> float:
     return max((own - least) / max(abs(least), 1.0) for own, least in zip(objective, best))
 
 
-def least(objectives: list[list[float]]) -> list[float]:
-    """The best known, value by value."""
-    return [min(values) for values in zip(*objectives)]
-
-
 class Kept:
     """The file of settings: that of the full sets is part of the repository, that of quick runs is not."""
 
@@ -44,11 +39,16 @@ class Kept:
         return found if found and found["key"] == key else None
 
     def put(self, name: str, found: dict[str, Any]) -> None:
-        # Others may have written to it meanwhile.
-        self.found = json.loads(self.path.read_text()) if self.path.exists() else {}
-        self.found = dict(sorted((self.found | {name: found}).items()))
+        self.found[name] = found
+        self.write()
+
+    def drop(self, name: str) -> None:
+        self.found.pop(name, None)
+        self.write()
+
+    def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(self.found, indent=1, ensure_ascii=False) + "\n")
+        self.path.write_text(record.text(dict(sorted(self.found.items()))))
 
 
 # Runs a peer once at a setting, for at most so many seconds.

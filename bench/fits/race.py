@@ -65,6 +65,9 @@ def contest(
     runs = measure.interleaved(contenders, rounds, measure.PATIENCE)
     for one, step in chosen.items():
         runs[one] |= {"setting": step, "version": peers[step["peer"]].version}
+        if step["above"] <= calibration.WITHIN < runs[one]["above"]:
+            print(f"   {one} does not suffice any more: the next run calibrates {name} again", flush=True)
+            calibration.Kept(quick).drop(name)
     return {
         "best": best if len(best) == 1 else None,
         "commit": record.commit(),

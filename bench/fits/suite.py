@@ -42,8 +42,10 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
 def table(result: dict[str, Any]) -> str:
     """Every contender of every workload, in Markdown."""
     lines = [
-        "| workload | contender | setting | fitting, s | ours is faster by | above the best known | relative gap "
-        "| peak memory, MB |",
+        (
+            "| workload | contender | setting | fitting, s | ours is faster by | above the best known | relative gap "
+            "| peak memory, MB |"
+        ),
         "|---|---|---|---:|---:|---:|---:|---:|",
     ]
     for one in result["workloads"].values():

@@ -8,8 +8,10 @@ def table(found, title, objective, digits):
     lines = [
         f"**{title}**",
         "",
-        f"| set | contender | fitting, s | ours is faster by | {objective} | above ours, relative | relative gap "
-        "| whole process, s | peak memory, MB |",
+        (
+            f"| set | contender | fitting, s | ours is faster by | {objective} | above ours, relative | relative gap "
+            "| whole process, s | peak memory, MB |"
+        ),
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for one in found:

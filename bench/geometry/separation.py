@@ -102,8 +102,10 @@ def table(found):
     verified = sum(one["results"][wstar.NAME]["verified"] for one in found["thin"])
     lines += [
         "",
-        f"- verdicts agree on {agreeing} of {len(found['thin'])} sets; `wstar verify` accepts {verified} of "
-        f"{len(found['thin'])} of our proofs",
+        (
+            f"- verdicts agree on {agreeing} of {len(found['thin'])} sets; `wstar verify` accepts {verified} of "
+            f"{len(found['thin'])} of our proofs"
+        ),
         f"- of {found['rescaled']['sets']} sets of 200 × 10 with columns × 10^±3, all separable, are separated by "
         + ", ".join(f"{name} {count}" for name, count in found["rescaled"]["separated"].items()),
     ]

@@ -39,8 +39,6 @@ def table(result):
 def summary(result):
     """The rows of the table at the top of the README: those for which a ratio is aimed at."""
     bandwidth = result["machine"].get("read_bytes_per_second")
-    if bandwidth is None:
-        return []
     chosen = [
         ("separation", "thin", 0, "separability 100k × 50, separable", 20),
         ("separation", "thin", 1, "separability 100k × 50, five labels flipped", 20),

@@ -1,5 +1,6 @@
 """Labels of new rows: a million at once, and one at a time as a server has them."""
 
+from functools import partial
 from typing import Any
 
 import measure
@@ -25,7 +26,7 @@ def run(quick: bool, only: str | None = None) -> dict[str, Any]:
             continue
         print(f"   {title}", flush=True)
         contenders = {
-            peer.NAME: lambda peer=peer: measure.inside(peer.__name__, "time_predict", str(path), str(count))
+            peer.NAME: partial(measure.inside, peer.__name__, "time_predict", str(path), str(count))
             for peer in (wstar, scikit_learn)
         }
         runs = measure.interleaved(contenders, 1 if quick else ROUNDS)

@@ -1,5 +1,7 @@
 """How fast files are read: ours against the readers that people use, on generated files."""
 
+from functools import partial
+
 import data
 import measure
 from peers import liblinear, pandas, scikit_learn, wstar
@@ -22,7 +24,7 @@ def run(quick):
         print(f"   {name}: {file['bytes'] / 1e6:.0f} MB, {file['rows']} rows", flush=True)
         data.warm(path)
         runs = measure.interleaved(
-            {peer.NAME: lambda peer=peer: getattr(peer, task)(str(path)) for peer in contenders},
+            {peer.NAME: partial(getattr(peer, task), str(path)) for peer in contenders},
             rounds=3 if quick else ROUNDS,
         )
         for peer in contenders:
@@ -45,9 +47,11 @@ def table(result):
     """The results as Markdown."""
     machine = result["machine"]
     lines = [
-        f"{result['date']}, commit {machine['commit']}: {machine['processor']}, {machine['cores']} cores, "
-        f"{machine['memory_gb']} GB, load {machine['load_at_start']} at the start; "
-        f"medians of {result['rounds']} interleaved rounds.",
+        (
+            f"{result['date']}, commit {machine['commit']}: {machine['processor']}, {machine['cores']} cores, "
+            f"{machine['memory_gb']} GB, load {machine['load_at_start']} at the start; "
+            f"medians of {result['rounds']} interleaved rounds."
+        ),
         "",
         "| file | reader | reading, s | MB/s | ours is faster by | whole process, s | peak memory, MB |",
         "|---|---|---:|---:|---:|---:|---:|",
