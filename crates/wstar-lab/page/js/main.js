@@ -80,8 +80,9 @@ const dataMenu = new DataMenu({
     if (rest === null) past.keep(scene);
     Object.assign(scene, found, rest ?? { step: null, line: null, lesson: null });
     scene.lost = 0;
-    if (scene.real !== isRegression() && (scene.real || scene.data.recipe?.kind === "line")) scene.method = "least-squares";
-    if (!scene.real && scene.data.recipe?.kind !== "line" && isRegression() && rest === null) scene.method = "logistic";
+    const measured = scene.real || scene.data.recipe?.kind === "line";
+    if (measured && !isRegression()) Object.assign(scene, { method: "least-squares", settings: {} });
+    if (!measured && isRegression() && rest === null) Object.assign(scene, { method: "logistic", settings: {} });
     plane.lookAt(scene.points);
     announce(notes.join(" ") || `${count(scenes.size(scene))} points`);
     fresh();
@@ -154,7 +155,9 @@ async function fitOnce() {
     if (!(error instanceof Refused)) throw error;
     run = { fit: null, frames: [], verdict: run.verdict };
     const soft = scene.method === "hard-margin" && !error.gone;
-    showNotice(error.message, {
+    // What the command line would hint at is a button here.
+    const said = error.message.replace(/^the points: /, "").replace(/ \([^()]*--[^()]*\)$/, ".");
+    showNotice(said, {
       kind: "error",
       actions: error.gone ? [["try again", fit]] : soft ? [["use the soft margin", () => change({ method: "svm" })]] : [],
     });
