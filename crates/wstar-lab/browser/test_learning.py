@@ -109,6 +109,16 @@ def test_the_copied_command_makes_the_same_model(visit, tmp_path, scene):
     assert numbers == pytest.approx([model["intercept"][0], *model["weights"][0]], rel=1e-9)
 
 
+def test_the_points_can_be_taken_home(visit):
+    page = visit("points=A0,0;A1,2;B3,0.5&classes=ham|spam,+or+worse&axes=free|money&method=logistic")
+    page.click("#command-button")
+    with page.expect_download() as started:
+        page.click("#csv")
+    text = started.value.path().read_text()
+    assert text == 'free,money,class\n0,0,ham\n1,2,ham\n3,0.5,"spam, or worse"\n'
+    assert "wstar.LogisticRegression().fit" in page.text("#python")
+
+
 def test_support_vectors_and_slacks_are_drawn(visit):
     page = visit("make=overlap,60,2,0.5,0.9&method=svm&.C=1")
     assert page.locator(".support").count() > 3
@@ -155,9 +165,7 @@ def test_methods_side_by_side(visit):
     page.click("#compare-button")
     page.until(lambda: "A line can get all points right" in page.text("#compare-told"))
     cards = dict(
-        zip(
-            page.locator(".card h3").all_inner_texts(), page.locator("[data-errors]").all_inner_texts(), strict=True
-        )
+        zip(page.locator(".card h3").all_inner_texts(), page.locator("[data-errors]").all_inner_texts(), strict=True)
     )
     assert cards["logistic regression"] == "0 errors (the fewest)"
     assert int(cards["least squares on ±1"].split()[0]) >= 3, "far points pull it"

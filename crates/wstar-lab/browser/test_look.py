@@ -35,9 +35,7 @@ def test_nothing_stands_in_anyones_way(visit, theme, scene):
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found] == []
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "name"), [(390, 844, "phone"), (680, 450, "zoomed"), (320, 600, "narrow")]
-)
+@pytest.mark.parametrize(("width", "height", "name"), [(390, 844, "phone"), (680, 450, "zoomed"), (320, 600, "narrow")])
 def test_small_screens_scroll_one_way_only(visit, width, height, name):
     # 680 × 450 is what 200 % leaves of 1360 × 900.
     page = visit("lesson=descent", viewport={"width": width, "height": height})

@@ -346,7 +346,8 @@ function showCommand() {
   find("shell").textContent = shell(scene);
   const lines = python(scene);
   find("python").textContent = lines ?? "The Python package has no estimator for this method.";
-  find("csv").href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv(scene))}`;
+  URL.revokeObjectURL(find("csv").href);
+  find("csv").href = URL.createObjectURL(new Blob([csv(scene)], { type: "text/csv" }));
   find("command").showModal();
 }
 
