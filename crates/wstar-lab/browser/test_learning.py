@@ -127,6 +127,7 @@ def test_support_vectors_and_slacks_are_drawn(visit):
     page.click("#claim-more summary")
     assert "P, the objective" in page.text("#claim-numbers")
     assert page.locator("#claim-theorem math").count() > 0
+    assert page.locator("#losses .rug").count() == 60, "every point at its margin"
     few = page.locator(".support").count()
     page.after(lambda: page.locator("#set-C").fill("-3"))
     assert page.locator(".support").count() > few, "a small C holds on to more points"

@@ -65,6 +65,7 @@ function mistakes({ parts }, frame, fit) {
 }
 
 function bounded(part) {
+  if (part.conditions?.schedule !== "constant") return h("span", {}, "counted with its rates");
   if (part.conditions?.start) return h("span", {}, "counted from its start");
   if (part.slack > 0) return formula(sup(row("(", "R", "+", root("k"), "D", ")"), 2), "/", squared("γ"));
   return formula(frac(squared("R"), squared("γ")), "=", frac(squared(part.radius), squared(part.margin)));

@@ -11,6 +11,7 @@ import { DataMenu } from "./datamenu.js";
 import { count, find, h, rested } from "./dom.js";
 import { frames } from "./frames.js";
 import { LESSONS, lesson } from "./lessons.js";
+import { drawLosses } from "./losses.js";
 import { method, settings } from "./methods.js";
 import { OwnLine } from "./ownline.js";
 import { drawPicture } from "./picture.js";
@@ -223,6 +224,7 @@ function finishRun() {
 
 function drawFrame(step) {
   drawPicture(plane, { scene, run, step, codes: codes(), regression: isRegression() });
+  drawLosses(scene, run.frames[Math.min(step, run.frames.length - 1)], codes());
   ownLine.show(scene);
   for (const button of find("claim-sentence").querySelectorAll('[data-do="prove"]')) button.onclick = () => toggleProof(true);
 }
@@ -238,7 +240,7 @@ const timeline = new Timeline((step) => {
 
 // Changes of method, settings, layers.
 
-function change({ method: name, setting, value, sliding = false }) {
+function change({ method: name, setting, value, seed, sliding = false }) {
   if (name) {
     scene.method = name;
     const keep = ["C", "penalty", "no_intercept", "epochs"].filter((key) => method(name).settings.some((one) => one.name === key && (!one.choices || one.choices.includes(scene.settings[key]))));
@@ -248,6 +250,7 @@ function change({ method: name, setting, value, sliding = false }) {
     if (value === undefined) delete scene.settings[setting];
     else scene.settings[setting] = value;
   }
+  if (seed !== undefined) scene.seed = seed;
   scene.step = null;
   if (!sliding) showSettings(scene, change);
   refit();

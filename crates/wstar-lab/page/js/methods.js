@@ -6,6 +6,8 @@ const schedule = {
   name: "schedule", label: "schedule", kind: "choice", flag: "--schedule",
   choices: ["constant", "inverse", "halving"], usual: "constant", engine: "constant",
 };
+const halving = { name: "halving", label: "steps at full rate", kind: "log", least: 1, most: 1000, whole: true, usual: 10, flag: "--halving-steps" };
+const seed = { name: "seed", label: "seed", kind: "seed" };
 const rule = { name: "rule", label: "rule", kind: "choice", flag: "--rule", choices: ["cyclic", "shuffled", "worst"], usual: "cyclic", engine: "cyclic" };
 const order = { ...rule, choices: ["cyclic", "shuffled"], usual: "shuffled", engine: "shuffled" };
 const ties = { name: "ties", label: "score 0 is", kind: "choice", flag: "--ties", choices: ["mistake", "positive"], usual: "mistake", engine: "mistake" };
@@ -32,17 +34,18 @@ const ONLY = {
   momentum: ["gradient-descent", "sgd"],
   start: ["gradient-descent", "sgd", "newton", "bfgs", "lbfgs"],
   batch: ["sgd"],
+  seed: ["sgd"],
   epochs: ["sgd"],
   max_iter: ["gradient-descent"],
 };
-const descent = [{ ...rate, optional: true, usual: 0.5 }, schedule, momentum, batch, steps, most, start];
+const descent = [{ ...rate, optional: true, usual: 0.5 }, schedule, halving, momentum, batch, seed, steps, most, start];
 
 export const METHODS = [
-  { name: "perceptron", label: "perceptron", group: "mistakes", python: "Perceptron", settings: [rate, schedule, rule, ties, epochs, start, bias] },
-  { name: "online-perceptron", label: "online perceptron", group: "mistakes", settings: [rate, { ...order, usual: "cyclic", engine: "cyclic" }, passes, bias] },
-  { name: "voted-perceptron", label: "voted perceptron", group: "mistakes", python: "VotedPerceptron", settings: [order, { ...passes, usual: 10 }, bias] },
-  { name: "averaged-perceptron", label: "averaged perceptron", group: "mistakes", python: "AveragedPerceptron", settings: [order, { ...passes, usual: 10 }, bias] },
-  { name: "pocket", label: "pocket", group: "mistakes", python: "PocketPerceptron", settings: [{ ...rule, usual: "shuffled", engine: "shuffled" }, { ...passes, usual: 20 }, bias] },
+  { name: "perceptron", label: "perceptron", group: "mistakes", python: "Perceptron", settings: [rate, schedule, halving, rule, seed, ties, epochs, start, bias] },
+  { name: "online-perceptron", label: "online perceptron", group: "mistakes", settings: [rate, { ...order, usual: "cyclic", engine: "cyclic" }, seed, passes, bias] },
+  { name: "voted-perceptron", label: "voted perceptron", group: "mistakes", python: "VotedPerceptron", settings: [order, seed, { ...passes, usual: 10 }, bias] },
+  { name: "averaged-perceptron", label: "averaged perceptron", group: "mistakes", python: "AveragedPerceptron", settings: [order, seed, { ...passes, usual: 10 }, bias] },
+  { name: "pocket", label: "pocket", group: "mistakes", python: "PocketPerceptron", settings: [{ ...rule, usual: "shuffled", engine: "shuffled" }, seed, { ...passes, usual: 20 }, bias] },
   { name: "kozinec", label: "Kozinec", group: "margin", python: "Kozinec",
     settings: [{ name: "epsilon", label: "ε", kind: "log", least: 1e-4, most: 0.5, usual: 0.05, flag: "--epsilon" }, rule] },
   { name: "hard-margin", label: "hard margin", group: "margin", python: "HardMarginClassifier", settings: [bias] },
@@ -85,6 +88,8 @@ export function applies(scene, setting) {
   const set = (name) => value(scene, own.find((one) => one.name === name) ?? {});
   if (setting.name === "C" && set("penalty") === "none") return false;
   if (setting.name === "schedule" && chosen && scene.settings.learning_rate === undefined) return false;
+  if (setting.name === "halving") return set("schedule") === "halving" && applies(scene, own.find((one) => one.name === "schedule"));
+  if (setting.name === "seed" && !chosen) return set("rule") === "shuffled";
   if (!chosen || !(setting.name in ONLY)) return true;
   return ONLY[setting.name].includes(value(scene, chosen));
 }
@@ -92,7 +97,7 @@ export function applies(scene, setting) {
 /** Settings that are given to the engine: all that differ from the engine's own choice. */
 function given(scene) {
   return method(scene.method).settings.filter((setting) => {
-    if (!applies(scene, setting)) return false;
+    if (!applies(scene, setting) || setting.kind === "seed") return false;
     const now = value(scene, setting);
     if (setting.optional) return scene.settings[setting.name] !== undefined;
     if (now === setting.engine) return false;
@@ -112,7 +117,8 @@ export function settings(scene) {
   const told = { method: scene.method, no_intercept: false, seed: scene.seed };
   for (const setting of given(scene)) {
     const now = value(scene, setting);
-    if (setting.name === "schedule") told.schedule = now === "halving" ? { halving: { first: scene.settings.halving ?? 10 } } : now;
+    if (setting.name === "halving") told.schedule = { halving: { first: now } };
+    else if (setting.name === "schedule" && now === "halving") continue;
     else if (setting.kind === "vector") told[setting.name] = numbers(now);
     else told[setting.name] = now;
   }
@@ -127,7 +133,6 @@ export function flags(scene) {
     if (setting.kind === "switch") words.push(setting.flag);
     else if (setting.kind === "vector") words.push(`${setting.flag}=${(numbers(now) ?? []).join(",")}`);
     else words.push(setting.flag, String(now));
-    if (setting.name === "schedule" && now === "halving") words.push("--halving-steps", String(scene.settings.halving ?? 10));
   }
   if (scene.seed) words.push("--seed", String(scene.seed));
   return words;
