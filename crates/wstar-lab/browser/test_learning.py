@@ -70,7 +70,9 @@ def test_a_link_shows_the_same_again(visit):
     for shown in ["#claim-sentence", "#frame-told", "#step", "#errors"]:
         assert other.text(shown) == page.text(shown)
     assert other.url == page.url
-    assert other.get_attribute(".boundary", "data-boundary") == page.get_attribute(".boundary", "data-boundary")
+    assert other.get_attribute(".boundary", "data-boundary") == page.get_attribute(
+        ".boundary", "data-boundary"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,11 @@ def test_methods_side_by_side(visit):
     page.click("#compare-button")
     page.until(lambda: "A line can get all points right" in page.text("#compare-told"))
     cards = dict(
-        zip(page.locator(".card h3").all_inner_texts(), page.locator("[data-errors]").all_inner_texts(), strict=True)
+        zip(
+            page.locator(".card h3").all_inner_texts(),
+            page.locator("[data-errors]").all_inner_texts(),
+            strict=True,
+        )
     )
     assert cards["logistic regression"] == "0 errors (the fewest)"
     assert int(cards["least squares on ±1"].split()[0]) >= 3, "far points pull it"

@@ -35,7 +35,9 @@ def test_nothing_stands_in_anyones_way(visit, theme, scene):
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found] == []
 
 
-@pytest.mark.parametrize(("width", "height", "name"), [(390, 844, "phone"), (680, 450, "zoomed"), (320, 600, "narrow")])
+@pytest.mark.parametrize(
+    ("width", "height", "name"), [(390, 844, "phone"), (680, 450, "zoomed"), (320, 600, "narrow")]
+)
 def test_small_screens_scroll_one_way_only(visit, width, height, name):
     # 680 × 450 is what 200 % leaves of 1360 × 900.
     page = visit("lesson=descent", viewport={"width": width, "height": height})
@@ -46,7 +48,9 @@ def test_small_screens_scroll_one_way_only(visit, width, height, name):
 
 
 def test_a_touch_adds_a_point(visit):
-    page = visit("points=&method=perceptron", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = visit(
+        "points=&method=perceptron", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
     box = page.box()
     page.touchscreen.tap(box["x"] + 120, box["y"] + 120)
     page.until(lambda: len(page.points()) == 1)
