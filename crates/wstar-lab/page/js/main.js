@@ -216,13 +216,14 @@ function finishRun() {
   drawCharts(run.frames, told?.bound);
   markStep(timeline.now);
   drawSurface(scene, run.fit, run.frames).then(() => markSurface(timeline.now));
-  if (!find("compare").hidden) comparing();
+  if (!find("compare").hidden && !isRegression()) comparing();
   document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
 }
 
 // Drawing.
 
 function drawFrame(step) {
+  for (const id of ["prove", "own-button", "compare-button"]) find(id).disabled = isRegression();
   drawPicture(plane, { scene, run, step, codes: codes(), regression: isRegression() });
   drawLosses(scene, run.frames[Math.min(step, run.frames.length - 1)], codes());
   ownLine.show(scene);
