@@ -135,6 +135,16 @@ def test_support_vectors_and_slacks_are_drawn(visit):
     assert page.locator(".support").count() > few, "a small C holds on to more points"
 
 
+def test_three_classes_have_three_regions(visit):
+    page = visit("make=three,60,1,0.5,1&method=svm")
+    assert page.locator(".boundary").count() == 3
+    assert page.text("#step") == "no steps: solved at once", "three problems are no path"
+    softmax = visit("make=three,60,1,0.5,1&method=softmax")
+    softmax.until(lambda: softmax.text("#step").startswith("step"))
+    softmax.click("#back")
+    assert softmax.locator(".boundary").count() == 3
+
+
 def test_a_hovered_point_tells_its_log_odds(visit):
     page = visit("points=A0,0;A1,2;B3,0;B4,1;A2,1;B2,0.5&method=logistic")
     page.mouse.move(*place(page, 4, 1))
