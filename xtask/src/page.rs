@@ -39,7 +39,7 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
 fn lint(venv: &Path, folder: &Path) -> Result<()> {
     let ruff = |arguments: &[&str]| {
         let mut command = Command::new(venv.join("bin/ruff"));
-        succeed(command.args(arguments).args(["--line-length", "120"]).arg(folder))
+        succeed(command.args(arguments).arg(folder))
     };
     ruff(&["format", "--check", "--quiet"])?;
     ruff(&["check", "--quiet"])

@@ -94,7 +94,9 @@ def drop(page, name, text):
 
 def test_a_dropped_file_is_drawn(visit):
     page = visit("points=&method=perceptron")
-    page.after(lambda: drop(page, "people.csv", "height,weight,kind\n1.5,50,a\n1.6,55,a\n1.8,80,b\n1.9,90,b\n"))
+    page.after(
+        lambda: drop(page, "people.csv", "height,weight,kind\n1.5,50,a\n1.6,55,a\n1.8,80,b\n1.9,90,b\n")
+    )
     assert "of 4 points" in page.text("#errors")
     names = page.text("#classes")
     assert "a" in names and "b" in names

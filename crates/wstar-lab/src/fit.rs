@@ -61,7 +61,8 @@ pub(crate) fn fit(request: FitRequest, line: &Line<'_>) -> Result<Value> {
         told["soft"] = json!(sums);
     }
     if request.trace {
-        let (looks, all) = recorder.looks();
+        let (mut looks, all) = recorder.looks();
+        forget_early(&mut looks, &data);
         let mut iterates = recorder.iterates();
         complete(&mut iterates, &data, &settings);
         told["trace"] = json!({
@@ -157,6 +158,19 @@ fn complete(iterates: &mut [Iterate], data: &Dataset, settings: &Settings) {
             .map(|found| found.objective)
             .filter(|value| value.is_finite());
     }
+}
+
+/// Takes back what a learner says of the largest margin before it has met both classes: until then there are no two
+/// points whose distance would bound it.
+fn forget_early(looks: &mut [Look], data: &Dataset) {
+    let Target::Classes { codes, .. } = &data.target else {
+        return;
+    };
+    let class = |look: &Look| codes.get(look.row as usize).copied();
+    let first = looks.first().and_then(class);
+    let early = looks.iter().position(|look| class(look) != first);
+    let early = early.unwrap_or(looks.len());
+    looks[..early].iter_mut().for_each(|look| look.upper = None);
 }
 
 /// The best margin so far at each step that narrows an interval: the lower end of it.

@@ -1,7 +1,7 @@
 //! The lab: a page on which linear models learn before one's eyes, and the server behind it.
 //!
-//! The page ([`page`](mod@page)) is embedded; all it shows it asks of the engine, by the questions of [`request`]. The
-//! server listens on this machine alone and keeps nothing between two questions.
+//! The page is embedded; all it shows it asks of the engine (`request.rs` has the questions). The server listens on this
+//! machine alone and keeps nothing between two questions.
 
 mod compare;
 mod fit;

@@ -35,6 +35,7 @@ files![
     "js/geometry.js",
     "js/layers.js",
     "js/lessons.js",
+    "js/losses.js",
     "js/main.js",
     "js/marks.js",
     "js/methods.js",

@@ -352,3 +352,17 @@ fn decisions_that_no_line_tells_come_on_a_grid() {
     assert_eq!(class[20 * 40 + 20], 0, "the middle belongs to the disc");
     assert_eq!(class[0], 1, "the corner to the ring");
 }
+
+#[test]
+fn a_margin_is_bounded_only_once_both_classes_were_met() {
+    let lab = Running::start();
+    let data = points(&[0.0, 1.0, 4.0, 3.0], &[0.0, 0.5, 1.0, 3.0], &[0, 0, 1, 1]);
+    let body = json!({"data": data, "settings": settings("kozinec"), "trace": true});
+    let fit = lab.answer("fit", &body);
+    let looks = fit["trace"]["looks"].as_array().unwrap();
+    let best = fit["certificate"]["parts"][0]["lower"].as_f64().unwrap();
+    assert!(looks[0].get("upper").is_none() && looks[1].get("upper").is_none());
+    for look in &looks[2..] {
+        assert!(look["upper"].as_f64().unwrap() >= best - 1e-12, "{look}");
+    }
+}

@@ -7,6 +7,7 @@ mod common;
 mod compare;
 mod contract;
 mod convex;
+mod lab;
 mod learning;
 mod separate;
 mod streaming;

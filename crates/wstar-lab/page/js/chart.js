@@ -8,7 +8,7 @@ const SIZE = { width: 340, height: 132, left: 48, right: 10, top: 14, bottom: 24
 /** The charts that the frames of a fit fill. */
 export function drawCharts(frames, bound) {
   const box = find("charts");
-  const charts = frames.length < 3 ? [] : chosen(frames, bound);
+  const charts = frames.length < 4 ? [] : chosen(frames, bound);
   box.replaceChildren(...charts.map((chart) => figure(chart, frames.length)));
   find("how").hidden = charts.length === 0;
 }

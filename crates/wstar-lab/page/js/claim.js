@@ -65,6 +65,7 @@ function mistakes({ parts }, frame, fit) {
 }
 
 function bounded(part) {
+  if (part.conditions?.schedule !== "constant") return h("span", {}, "counted with its rates");
   if (part.conditions?.start) return h("span", {}, "counted from its start");
   if (part.slack > 0) return formula(sup(row("(", "R", "+", root("k"), "D", ")"), 2), "/", squared("γ"));
   return formula(frac(squared("R"), squared("γ")), "=", frac(squared(part.radius), squared(part.margin)));
@@ -74,7 +75,10 @@ function separation({ parts }, frame) {
   const lower = frame.final ? Math.min(...parts.map((part) => part.lower)) : frame.lower;
   const upper = frame.final ? Math.min(...parts.map((part) => part.upper)) : frame.upper;
   const known = upper !== undefined && upper !== null;
-  const sentence = known
+  const settled = frame.final && !(lower > 0);
+  const sentence = settled
+    ? [`No line is found, and none has a margin above ${short(upper)}: `, h("button", { class: "inline", "data-do": "prove" }, "can a line separate these?")]
+    : known
     ? [lower > 0 ? `This line has a margin of ${short(lower)}` : "No line is found yet", `, and none has more than ${short(upper)}.`]
     : ["Two points, one of each class: the line between them comes next."];
   return {
@@ -108,13 +112,20 @@ function gap({ parts }, frame, fit) {
       : [`No w has an objective below ${short(sum("dual"), 8)}; this one has ${short(sum("primal"), 8)}: ${worst > 0 ? `within ${short(worst, 3)}, relatively` : "they meet"}.`];
   return {
     sentence,
-    numbers: [["P, the objective", sum("primal")], ["D, the bound below", sum("dual")], ["P − D", sum("gap")], ["relatively", worst], ["asked for", parts[0].tol]],
+    numbers: [["P, the objective", sum("primal")], ["D, the bound below", sum("dual")], ["P − D", sum("gap")], ["relatively", worst], ["asked for", parts[0].tol], ...cases(fit)],
     theorem: [
       ["For multipliers α, one a point, the dual value D(α) is below every P(w)."],
       ["At the optimum they meet: ", formula("P", "(", sup("w", "*"), ")", "=", "D", "(", sup("α", "*"), ")"), "."],
       ["So P − D bounds what is missing, whoever found w. It is recomputed from the points."],
     ],
   };
+}
+
+/** The three cases of complementary slackness, counted. */
+function cases({ soft }) {
+  if (!soft || soft.length !== 1) return [];
+  const [sums] = soft;
+  return [["outside, α = 0", sums.outside], ["on the edge, 0 < α < C", sums.on_margin], ["inside, α = C", sums.inside], ["most that a point misses of its case", sums.slackness]];
 }
 
 function stationarity({ parts }, frame, fit) {

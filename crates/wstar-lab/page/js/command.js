@@ -1,6 +1,6 @@
 // The same model from a shell and from Python.
 
-import { flags, method, numbers, settings } from "./methods.js";
+import { flags, method, settings } from "./methods.js";
 import * as scenes from "./scene.js";
 
 /** More points than this go to a file rather than into the command. */
@@ -33,29 +33,43 @@ export function shell(scene) {
 }
 
 
+const literal = (value) => (value === true ? "True" : value === false ? "False" : typeof value === "string" ? `"${value}"` : String(value));
+
+/** What settings are called there, by estimator; a function where more than the name differs. */
+const ROWS = { epochs: "max_iter", learning_rate: "eta0", rule: (rule) => (rule === "worst" ? null : ["shuffle", rule === "shuffled"]), no_intercept: () => ["fit_intercept", false] };
+const WEIGHTED = { C: "C", no_intercept: () => ["fit_intercept", false], penalty: (penalty) => (penalty === "l2" ? [] : null), loss: (loss) => ["loss", loss.replace("-", "_")] };
+const PLAIN = { no_intercept: () => ["fit_intercept", false], penalty: (penalty) => (penalty === "none" ? [] : null) };
+const ESTIMATORS = {
+  Perceptron: [ROWS], VotedPerceptron: [ROWS], AveragedPerceptron: [ROWS], PocketPerceptron: [ROWS],
+  Kozinec: [{ epsilon: "epsilon", rule: (rule) => (rule === "cyclic" ? [] : null) }],
+  HardMarginClassifier: [PLAIN], LinearSVC: [WEIGHTED],
+  LogisticRegression: [{ ...WEIGHTED, loss: (loss) => (loss === "logistic" ? [] : null), penalty: (penalty) => (penalty === "none" ? ["C", Infinity] : penalty === "l2" ? [] : null) }],
+  LinearDiscriminantAnalysis: [{}], GaussianNB: [{}], MinErrorClassifier: [{}], LinearRegression: [PLAIN],
+  RidgeClassifier: [PLAIN, ["alpha=0"]], QuantileRegressor: [PLAIN, ["quantile=0.5", "alpha=0"]],
+};
+
 /** The lines for Python; null where the package has no estimator for the method. */
 export function python(scene) {
-  const { python: estimator, regression, name } = method(scene.method);
+  const { python: estimator, regression } = method(scene.method);
   if (!estimator) return null;
-  const told = settings(scene);
-  const given = [];
-  const set = (key, value) => given.push(`${key}=${typeof value === "string" ? `"${value}"` : value === true ? "True" : value === false ? "False" : value}`);
-  const penalised = ["LinearSVC", "LogisticRegression"].includes(estimator);
-  if (penalised) set("C", told.penalty === "none" ? "float('inf')" : told.C ?? 1);
-  if (estimator === "LinearSVC") set("loss", told.loss === "squared-hinge" ? "squared_hinge" : "hinge");
-  if (estimator === "Kozinec" && told.epsilon) set("epsilon", told.epsilon);
-  if (told.no_intercept && name !== "kozinec") set("fit_intercept", false);
-  const text = given.join(", ").replace(`"float('inf')"`, "float('inf')");
-  const start = numbers(scene.settings.start ?? "");
-  const note = start ? "  # Python's perceptron starts at 0" : "";
+  const [known, always = []] = ESTIMATORS[estimator];
+  const given = [...always];
+  const left = [];
+  for (const [name, value] of Object.entries(settings(scene))) {
+    if (name === "method" || name === "seed" || value === false) continue;
+    const rule = known[name];
+    const told = typeof rule === "function" ? rule(value) : rule ? [rule, value] : null;
+    if (told === null) left.push(name.replace("_", " "));
+    else if (told.length) given.push(`${told[0]}=${told[1] === Infinity ? 'float("inf")' : literal(told[1])}`);
+  }
   return [
     "import numpy as np, wstar",
     'data = np.genfromtxt("points.csv", delimiter=",", skip_header=1, dtype=None, encoding="utf-8")',
     regression
-      ? 'X, y = np.array([[row[0]] for row in data]), np.array([row[1] for row in data])'
-      : 'X, y = np.array([[row[0], row[1]] for row in data]), np.array([row[2] for row in data])',
-    `model = wstar.${estimator}(${text}).fit(X, y)${note}`,
+      ? "X, y = np.array([[row[0]] for row in data]), np.array([row[1] for row in data])"
+      : "X, y = np.array([[row[0], row[1]] for row in data]), np.array([row[2] for row in data])",
+    `model = wstar.${estimator}(${given.join(", ")}).fit(X, y)`,
+    ...(left.length ? [`# not to be had in Python: ${left.join(", ")}`] : []),
     "print(model.summary())",
   ].join("\n");
 }
-

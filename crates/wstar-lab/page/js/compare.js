@@ -37,7 +37,7 @@ export async function compare(scene, view) {
   const fewest = rows.find((row) => row.method === "min-error");
   told.textContent = fewest?.errors === undefined
     ? "Training errors and times."
-    : fewest.holds ? `No line makes fewer than ${plural(fewest.errors, "error")}.` : `The best line found makes ${plural(fewest.errors, "error")}.`;
+    : fewest.errors === 0 ? "A line can get all points right." : fewest.holds ? `No line makes fewer than ${plural(fewest.errors, "error")}.` : `The best line found makes ${plural(fewest.errors, "error")}.`;
   if (fewest?.errors !== undefined) {
     cards.querySelectorAll("[data-errors]").forEach((element) => {
       const above = Number(element.dataset.errors) - fewest.errors;

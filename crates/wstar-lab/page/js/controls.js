@@ -39,6 +39,11 @@ const CONTROLS = {
       onchange: (event) => change({ setting: setting.name, value: event.target.checked || undefined }) });
     return labelled(setting, control);
   },
+  seed(scene, setting, change) {
+    const control = h("input", { type: "number", id: id(setting), "data-setting": setting.name, min: 0, value: scene.seed,
+      onchange: (event) => change({ seed: Math.max(0, Math.floor(Number(event.target.value) || 0)) }) });
+    return labelled(setting, control);
+  },
   vector(scene, plain, change) {
     const weights = method(scene.method).regression ? "w" : "w₁, w₂";
     const setting = { ...plain, label: `start ${scene.settings.no_intercept ? "" : "b, "}${weights}` };

@@ -8,7 +8,9 @@ const flat = (plane) => [plane.intercept, ...plane.weights];
 /** The frames of a fit. The last one is always the model itself. */
 export function frames(fit, scene) {
   // What a search for the best goes through is no path that a picture could follow.
-  const stepwise = !["min-error", "hard-margin"].includes(fit.method);
+  // Nor are several problems, one after the other, each with a line of its own.
+  const several = fit.trace?.iterates.length > 0 && fit.trace.iterates[0].planes.length !== fit.planes?.length;
+  const stepwise = !several && !["min-error", "hard-margin"].includes(fit.method);
   const { looks, iterates } = stepwise && fit.trace ? fit.trace : { looks: [], iterates: [] };
   const made = looks.length ? fromLooks(fit, scene) : iterates.length ? fromIterates(fit, scene) : [];
   const last = made.at(-1);

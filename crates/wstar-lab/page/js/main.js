@@ -11,6 +11,7 @@ import { DataMenu } from "./datamenu.js";
 import { count, find, h, rested } from "./dom.js";
 import { frames } from "./frames.js";
 import { LESSONS, lesson } from "./lessons.js";
+import { drawLosses } from "./losses.js";
 import { method, settings } from "./methods.js";
 import { OwnLine } from "./ownline.js";
 import { drawPicture } from "./picture.js";
@@ -80,8 +81,9 @@ const dataMenu = new DataMenu({
     if (rest === null) past.keep(scene);
     Object.assign(scene, found, rest ?? { step: null, line: null, lesson: null });
     scene.lost = 0;
-    if (scene.real !== isRegression() && (scene.real || scene.data.recipe?.kind === "line")) scene.method = "least-squares";
-    if (!scene.real && scene.data.recipe?.kind !== "line" && isRegression() && rest === null) scene.method = "logistic";
+    const measured = scene.real || scene.data.recipe?.kind === "line";
+    if (measured && !isRegression()) Object.assign(scene, { method: "least-squares", settings: {} });
+    if (!measured && isRegression() && rest === null) Object.assign(scene, { method: "logistic", settings: {} });
     plane.lookAt(scene.points);
     announce(notes.join(" ") || `${count(scenes.size(scene))} points`);
     fresh();
@@ -154,7 +156,9 @@ async function fitOnce() {
     if (!(error instanceof Refused)) throw error;
     run = { fit: null, frames: [], verdict: run.verdict };
     const soft = scene.method === "hard-margin" && !error.gone;
-    showNotice(error.message, {
+    // What the command line would hint at is a button here.
+    const said = error.message.replace(/^the points: /, "").replace(/ \([^()]*--[^()]*\)$/, ".");
+    showNotice(said, {
       kind: "error",
       actions: error.gone ? [["try again", fit]] : soft ? [["use the soft margin", () => change({ method: "svm" })]] : [],
     });
@@ -212,14 +216,16 @@ function finishRun() {
   drawCharts(run.frames, told?.bound);
   markStep(timeline.now);
   drawSurface(scene, run.fit, run.frames).then(() => markSurface(timeline.now));
-  if (!find("compare").hidden) comparing();
+  if (!find("compare").hidden && !isRegression()) comparing();
   document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
 }
 
 // Drawing.
 
 function drawFrame(step) {
+  for (const id of ["prove", "own-button", "compare-button"]) find(id).disabled = isRegression();
   drawPicture(plane, { scene, run, step, codes: codes(), regression: isRegression() });
+  drawLosses(scene, run.frames[Math.min(step, run.frames.length - 1)], codes());
   ownLine.show(scene);
   for (const button of find("claim-sentence").querySelectorAll('[data-do="prove"]')) button.onclick = () => toggleProof(true);
 }
@@ -235,7 +241,7 @@ const timeline = new Timeline((step) => {
 
 // Changes of method, settings, layers.
 
-function change({ method: name, setting, value, sliding = false }) {
+function change({ method: name, setting, value, seed, sliding = false }) {
   if (name) {
     scene.method = name;
     const keep = ["C", "penalty", "no_intercept", "epochs"].filter((key) => method(name).settings.some((one) => one.name === key && (!one.choices || one.choices.includes(scene.settings[key]))));
@@ -245,6 +251,7 @@ function change({ method: name, setting, value, sliding = false }) {
     if (value === undefined) delete scene.settings[setting];
     else scene.settings[setting] = value;
   }
+  if (seed !== undefined) scene.seed = seed;
   scene.step = null;
   if (!sliding) showSettings(scene, change);
   refit();
@@ -343,7 +350,8 @@ function showCommand() {
   find("shell").textContent = shell(scene);
   const lines = python(scene);
   find("python").textContent = lines ?? "The Python package has no estimator for this method.";
-  find("csv").href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv(scene))}`;
+  URL.revokeObjectURL(find("csv").href);
+  find("csv").href = URL.createObjectURL(new Blob([csv(scene)], { type: "text/csv" }));
   find("command").showModal();
 }
 
