@@ -91,12 +91,12 @@ fn each_row<T: Copy + Default + Send>(
             .par_chunks_mut(BLOCK * columns)
             .enumerate()
             .map(block)
-            .reduce(|| true, |a, b| a && b),
+            .reduce(|| true, |a, b| a & b),
         false => values
             .chunks_mut(BLOCK * columns)
             .enumerate()
             .map(block)
-            .fold(true, |a, b| a && b),
+            .fold(true, |a, b| a & b),
     };
     Answers {
         values,
