@@ -143,39 +143,27 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         # A stochastic descent with a penalty, or one that stops by other rows: a walk, which proves nothing.
         return self.penalty is not None or self.early_stopping
 
-    def _partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        alpha: float,
-        loss: str,
-        learning_rate: str,
-        max_iter: int,
-        classes: Any,
-        sample_weight: Any,
-        coef_init: Any,
-        intercept_init: Any,
-    ) -> Perceptron:
+    def _partial_fit(self, X: Any, y: Any, *args: Any, **how: Any) -> Perceptron:
         """One pass over these rows: what scikit-learn's `partial_fit` asks for."""
         if self._is_theirs():
             self._forget()
-            how = (alpha, loss, learning_rate, max_iter, classes, sample_weight, coef_init, intercept_init)
-            return super()._partial_fit(X, y, *how)
+            return super()._partial_fit(X, y, *args, **how)
         self._remember(y)
         first = not hasattr(self, "classes_")
         X, y = checked(self, X, y, reset=first)
-        _check_partial_fit_first_call(self, classes)
+        _check_partial_fit_first_call(self, how["classes"])
         codes = self._coded(y)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if not first and hasattr(self, "coef_"):
-            coef_init, intercept_init = self.coef_, self.intercept_
-        else:
-            self.coef_ = np.zeros((problems, X.shape[1]))
-            self.intercept_ = np.zeros(problems)
-            self.t_ = 1.0
         settings = self._run_settings("online-perceptron", 1)
-        settings["start"] = flat_start(coef_init, intercept_init, problems, X.shape[1], self.fit_intercept)
-        model = self._engine_fit(X, self._goal(codes), self._row_weights(X, codes, sample_weight), settings)
+        if first:
+            self.coef_, self.intercept_ = np.zeros((problems, X.shape[1])), np.zeros(problems)
+            self.t_ = 1.0
+        else:
+            settings["start"] = flat_start(
+                self.coef_, self.intercept_, problems, X.shape[1], self.fit_intercept
+            )
+        weights = self._row_weights(X, codes, how["sample_weight"])
+        model = self._engine_fit(X, self._goal(codes), weights, settings)
         self.coef_[:], self.intercept_[:] = model.hyperplanes()
         self._keep(model)
         self.n_iter_ = 1

@@ -225,6 +225,9 @@ pub enum Density {
     Multinomial,
 }
 
+/// A setting that only some methods have a use for: whether it is given, the option's name, and which methods.
+type Special = (bool, &'static str, fn(Method) -> bool);
+
 /// What is asked of a fit. What is `None` takes the method's own default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -420,9 +423,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Settings that only some methods have a use for: whether given, the option's name, and which methods.
-    #[allow(clippy::type_complexity)]
-    fn special_settings(&self) -> [(bool, &'static str, fn(Method) -> bool); 28] {
+    /// Settings that only some methods have a use for.
+    fn special_settings(&self) -> [Special; 28] {
         let online: fn(Method) -> bool = Method::is_online;
         let perceptrons: fn(Method) -> bool = |method| method.is_online() && method != Method::Kozinec;
         let convex: fn(Method) -> bool = Method::is_convex;

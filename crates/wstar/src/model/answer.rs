@@ -91,12 +91,12 @@ fn each_row<T: Copy + Default + Send>(
             .par_chunks_mut(BLOCK * columns)
             .enumerate()
             .map(block)
-            .reduce(|| true, |a, b| a && b),
+            .reduce(|| true, |a, b| a & b),
         false => values
             .chunks_mut(BLOCK * columns)
             .enumerate()
             .map(block)
-            .fold(true, |all, block| all & block),
+            .fold(true, |a, b| a & b),
     };
     Answers {
         values,
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn values_that_are_not_finite_are_noticed_whatever_their_weight() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let design = Design::from_dense(vec![1.0, 0.0, 1.0, bad], 2, 2).unwrap();
+            let design = Design::Dense64(Dense::new(vec![1.0, 0.0, 1.0, bad], 2, 2).unwrap());
             for threshold in [None, Some(0.0)] {
                 let scorer = linear(&[vec![1.0, 0.0]], &[0.0], threshold);
                 assert!(!classify(&scorer, &design, false).finite, "{bad} {threshold:?}");
