@@ -14,6 +14,9 @@ from .base import CertifiedFit, seed
 from .exceptions import warn
 from .prediction import LinearClassifications, Probabilities
 
+# Numbers in a table on which a step more costs nothing that one could feel.
+SMALL = 1_000_000
+
 
 class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, linear_model.LogisticRegression):
     """Logistic regression, binary and multinomial, with a certificate.
@@ -35,8 +38,8 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
     dual : bool, default=False
         Has no meaning here; True is refused where scikit-learn refuses it.
     tol : float, default=1e-6
-        The relative duality gap to reach: ``(P - D)/max(|P|, 1)``. With an l2 penalty or none, and at most 1000
-        features, 1e-10 is reached in any case: it takes Newton's method a step more.
+        The relative duality gap to reach: ``(P - D)/max(|P|, 1)``. With an l2 penalty or none, and little data (up to
+        a million numbers and 1000 features), 1e-10 is reached in any case: it takes Newton's method a step more.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, default=1
@@ -133,7 +136,7 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
             self._start_only(X)
             return
         tol = self.tol
-        if penalty in ("l2", None) and X.shape[1] <= 1000:
+        if penalty in ("l2", None) and X.shape[1] <= 1000 and X.shape[0] * X.shape[1] <= SMALL:
             tol = min(tol, 1e-10)
         settings = {
             "method": "logistic",

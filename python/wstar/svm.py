@@ -133,12 +133,14 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
         self.n_iter_ = self._iterations()
         table = self._table(X, self._goal(codes), self._weights(sample_weight, X))
         points = self.model_.support(table, self._threads(X))
-        self.support_ = np.unique([row for problem in points for row, _ in problem]).astype(np.int64)
+        if len(points) == 1:
+            [(self.support_, multipliers)] = points
+            self.dual_coef_ = multipliers[None, :]
+            return
+        self.support_ = np.unique(np.concatenate([rows for rows, _ in points]))
         self.dual_coef_ = np.zeros((len(points), len(self.support_)))
-        for problem, own in enumerate(points):
-            if own:
-                rows, multipliers = zip(*own)
-                self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
+        for problem, (rows, multipliers) in enumerate(points):
+            self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
 
     def _known_words(self, iterations: int) -> str:
         return "The fit in place of Liblinear failed to converge, increase the number of iterations. "

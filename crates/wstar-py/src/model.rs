@@ -18,6 +18,9 @@ use crate::matrix::{Matrix, rows_of, scattered};
 use crate::raise;
 use crate::run::run;
 
+/// The rows of support vectors, in order, and their multipliers times their labels.
+type Support<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
+
 /// A fitted model.
 #[pyclass(frozen, module = "wstar._engine")]
 pub(crate) struct Fitted(Model);
@@ -271,28 +274,32 @@ impl Fitted {
     }
 
     /// The support vectors of each problem of a support vector machine, with α·y.
-    fn support(&self, py: Python<'_>, data: Table<'_>, threads: usize) -> PyResult<Vec<Vec<(usize, f64)>>> {
+    fn support<'py>(&self, py: Python<'py>, data: Table<'_>, threads: usize) -> PyResult<Vec<Support<'py>>> {
         if self.0.method != Method::Svm {
             return Err(PyValueError::new_err(
                 "only a support vector machine has support vectors",
             ));
         }
         let (labels, matrix) = (data.labels()?, data.x.borrow()?);
-        run(py, threads, |_| {
+        let found = run(py, threads, |_| {
             matrix.with_design(|design| {
                 let data = labels.with(design)?;
-                let mut found: Vec<Vec<(usize, f64)>> = Vec::new();
+                let mut found: Vec<(Vec<i64>, Vec<f64>)> = Vec::new();
                 soft_margins(&self.0, &data, &mut |problem, point| {
                     if found.len() <= problem {
-                        found.resize_with(problem + 1, Vec::new);
+                        found.resize_with(problem + 1, Default::default);
                     }
                     if point.case != Case::Outside {
                         let y = if point.positive { 1.0 } else { -1.0 };
-                        found[problem].push((point.row, y * point.alpha));
+                        found[problem].0.push(point.row as i64);
+                        found[problem].1.push(y * point.alpha);
                     }
                 })?;
                 Ok(found)
             })
-        })
+        })?;
+        let arrays =
+            |(rows, multipliers)| (PyArray1::from_vec(py, rows), PyArray1::from_vec(py, multipliers));
+        Ok(found.into_iter().map(arrays).collect())
     }
 }
