@@ -209,14 +209,19 @@ async function prove() {
   }
 }
 
+/** What takes longer than a fit waits until the hand rests: the landscape, and the other methods. */
+const follow = rested(() => {
+  drawSurface(scene, run.fit, run.frames).then(() => markSurface(timeline.now));
+  if (!find("compare").hidden && !isRegression()) comparing();
+}, 150);
+
 /** A run has ended: its frames are there to be gone through. */
 function finishRun() {
   timeline.load(Math.max(1, run.frames.length), scene.step);
   const told = run.fit && run.frames.length ? claim(run.fit, run.frames.at(-1), scene) : null;
   drawCharts(run.frames, told?.bound);
   markStep(timeline.now);
-  drawSurface(scene, run.fit, run.frames).then(() => markSurface(timeline.now));
-  if (!find("compare").hidden && !isRegression()) comparing();
+  follow();
   document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
 }
 
