@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::data::{Columns, Design, Row};
@@ -34,27 +33,12 @@ impl Linear {
         }
     }
 
-    /// Writes the scores of a range of rows, by whole columns or matrices where those lie together.
+    /// Writes the scores of a range of rows, by whole columns where those lie together.
     fn log_joints_in(&self, design: &Design, rows: Range<usize>, scores: &mut [f64]) {
         let classes = self.intercepts.len();
         match (design, self.threshold) {
             (Design::Columns64(columns), None) => self.by_columns(columns, rows, scores),
             (Design::Columns32(columns), None) => self.by_columns(columns, rows, scores),
-            (Design::Dense64(matrix), None) if classes > 2 && rows.len() > 1 => {
-                let features = matrix.features();
-                let values = &matrix.values()[rows.start * features..rows.end * features];
-                for scores in scores.chunks_exact_mut(classes) {
-                    scores.copy_from_slice(&self.intercepts);
-                }
-                matmul(
-                    MatMut::from_row_major_slice_mut(scores, rows.len(), classes),
-                    Accum::Add,
-                    MatRef::from_row_major_slice(values, rows.len(), features),
-                    MatRef::from_column_major_slice(&self.weights.concat(), features, classes),
-                    1.0,
-                    Par::Seq,
-                );
-            }
             _ => {
                 for (row, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
                     for (k, score) in scores.iter_mut().enumerate() {
