@@ -125,6 +125,8 @@ class Hyperplanes(Scored):
     def _functions(self) -> _engine.Scores:
         coef, intercept = self.coef_, self.intercept_
         try:
+            if coef.ndim == 1:
+                return _engine.Scores.linear(coef[None], np.array([intercept]).reshape(-1))
             return _engine.Scores.linear(coef, intercept)
         except (TypeError, ValueError):
             # In single precision, sparse, in other strides, or one intercept in an array for several targets.
@@ -140,7 +142,7 @@ class Hyperplanes(Scored):
 
     def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
         """In single precision if rows and hyperplanes are."""
-        single = dtype == np.float32 and self.coef_.dtype == np.float32
+        single = dtype.char == "f" and self.coef_.dtype.char == "f"
         return found.astype(np.float32) if single else found
 
 

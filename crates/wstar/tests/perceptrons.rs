@@ -704,7 +704,11 @@ fn what_does_not_go_together_is_refused() {
     );
     refused(&data, start(&[]), &["--start", "0 numbers"]);
     refused(&data, start(&[1.0, f64::NAN, 2.0]), &["--start", "finite"]);
-    refused(&three, start(&[1.0, 2.0]), &["--start", "two classes"]);
+    refused(
+        &three,
+        start(&[1.0, 2.0]),
+        &["--start", "2 numbers", "6 are needed", "class by class"],
+    );
     let through_origin = Settings {
         no_intercept: true,
         ..start(&[1.0, 2.0, 3.0])

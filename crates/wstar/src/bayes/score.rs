@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use crate::data::{Columns, Design, Row};
+use crate::data::{Design, Row};
 use crate::kernel::dense;
 
 /// Rows scored by one task.
@@ -34,26 +33,27 @@ impl Linear {
         }
     }
 
-    /// Writes the scores of a range of rows, by whole columns or matrices where those lie together.
+    /// Writes the scores of a range of rows, by whole columns where those lie together.
     fn log_joints_in(&self, design: &Design, rows: Range<usize>, scores: &mut [f64]) {
         let classes = self.intercepts.len();
         match (design, self.threshold) {
-            (Design::Columns64(columns), None) => self.by_columns(columns, rows, scores),
-            (Design::Columns32(columns), None) => self.by_columns(columns, rows, scores),
+            (Design::Columns64(columns), None) => {
+                self.by_columns(columns.values(), columns.rows(), rows, scores);
+            }
+            (Design::Columns32(columns), None) => {
+                self.by_columns(columns.values(), columns.rows(), rows, scores);
+            }
             (Design::Dense64(matrix), None) if classes > 2 && rows.len() > 1 => {
-                let features = matrix.features();
-                let values = &matrix.values()[rows.start * features..rows.end * features];
-                for scores in scores.chunks_exact_mut(classes) {
-                    scores.copy_from_slice(&self.intercepts);
+                // Turned around once, a column serves all classes.
+                let (count, features) = (rows.len(), matrix.features());
+                let mut columns = vec![0.0; count * features];
+                for (i, row) in rows.enumerate() {
+                    let cells = columns[i..].iter_mut().step_by(count);
+                    cells
+                        .zip(matrix.row(row))
+                        .for_each(|(cell, &value)| *cell = value);
                 }
-                matmul(
-                    MatMut::from_row_major_slice_mut(scores, rows.len(), classes),
-                    Accum::Add,
-                    MatRef::from_row_major_slice(values, rows.len(), features),
-                    MatRef::from_column_major_slice(&self.weights.concat(), features, classes),
-                    1.0,
-                    Par::Seq,
-                );
+                self.by_columns(&columns, count, 0..count, scores);
             }
             _ => {
                 for (row, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
@@ -65,12 +65,19 @@ impl Linear {
         }
     }
 
-    fn by_columns<T: Copy + Into<f64>>(&self, columns: &Columns<T>, rows: Range<usize>, scores: &mut [f64]) {
+    /// The scores of some rows of a matrix whose columns are `height` values long.
+    fn by_columns<T: Copy + Into<f64>>(
+        &self,
+        values: &[T],
+        height: usize,
+        rows: Range<usize>,
+        scores: &mut [f64],
+    ) {
         let classes = self.intercepts.len();
         let mut sums = vec![0.0; rows.len()];
         for (k, (weights, &intercept)) in self.weights.iter().zip(&self.intercepts).enumerate() {
             sums.fill(intercept);
-            for (column, &weight) in columns.values().chunks_exact(columns.rows()).zip(weights) {
+            for (column, &weight) in values.chunks_exact(height.max(1)).zip(weights) {
                 dense::axpy(weight, &column[rows.clone()], &mut sums);
             }
             let cells = scores[k..].iter_mut().step_by(classes);
