@@ -210,6 +210,15 @@ fn reference(rows: &[Vec<f64>]) -> f64 {
     -solver.solution.obj_val
 }
 
+#[test]
+fn full_rows_far_from_zero_keep_their_digits_as_sparse_ones_too() {
+    let data = dataset(&[vec![999.25, 999.25], vec![999.25, 1000.25]]);
+    for data in [sparse(&data), data] {
+        let ball = proved(&data);
+        assert!((ball.radius - 0.5).abs() <= 1e-13, "{}", ball.radius);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

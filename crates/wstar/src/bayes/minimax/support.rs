@@ -25,8 +25,9 @@ const MOST_PASSES: usize = 2_000;
 /// The smallest enclosing ball of some rows (at least one), started near `origin`.
 pub(super) fn enclose(design: &Design, rows: &[usize], origin: &[f64]) -> Ball {
     // Gram matrices are taken about the mean of the rows, which is near the centre compared with the
-    // radius; about 0 for sparse rows, so that their products cost their entries only.
-    let origin = if design.is_sparse() {
+    // radius; about 0 for sparse rows, so that their products cost their entries only. Rows that are stored as
+    // sparse ones but are full may lie far from 0, where those products would lose the digits of a small ball.
+    let origin = if is_thin(design) {
         vec![0.0; origin.len()]
     } else {
         origin.to_vec()
@@ -74,12 +75,18 @@ pub(super) fn enclose(design: &Design, rows: &[usize], origin: &[f64]) -> Ball {
     ball
 }
 
+/// Whether most entries are 0 and not stored.
+fn is_thin(design: &Design) -> bool {
+    design.is_sparse() && 4 * design.stored() < design.rows().saturating_mul(design.features())
+}
+
 /// Affinely independent support points with multipliers, and the Cholesky factor of their Gram matrix.
 ///
 /// Points are lifted to (x − origin, s): lifted points are linearly independent exactly if the points are
 /// affinely independent, and their Gram matrix then is positive definite.
 struct Support<'a> {
     design: &'a Design,
+    thin: bool,
     origin: Vec<f64>,
     rows: Vec<usize>,
     multipliers: Vec<f64>,
@@ -99,6 +106,7 @@ impl<'a> Support<'a> {
     fn new(design: &'a Design, origin: Vec<f64>) -> Self {
         Support {
             design,
+            thin: is_thin(design),
             origin,
             rows: Vec::new(),
             multipliers: Vec::new(),
@@ -243,9 +251,9 @@ impl<'a> Support<'a> {
         match self.design.row(i) {
             Row::Dense32(x) => centred_dot(x, &self.origin, y),
             Row::Dense64(x) => centred_dot(x, &self.origin, y),
-            row if !row.is_sparse() => centred_dot(&row.to_dense(y.len()), &self.origin, y),
-            // The origin of sparse rows is 0.
-            row => row.dot(y),
+            // The origin of thin rows is 0.
+            row if self.thin => row.dot(y),
+            row => centred_dot(&row.to_dense(y.len()), &self.origin, y),
         }
     }
 
