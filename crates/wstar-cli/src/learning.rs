@@ -37,7 +37,7 @@ pub(crate) struct LearningArgs {
     /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
-    /// Where to start: b,w1,w2,… (without b where there is no intercept)
+    /// Where to start: b,w1,w2,… (without b where there is no intercept; class by class for more than two)
     #[arg(
         long,
         value_name = "NUMBERS",

@@ -296,7 +296,7 @@ fn settings_that_make_no_sense() {
             &["--method", "perceptron", "--start", "1,2", "--positive", "setosa"],
             "5 are needed",
         ),
-        (&["--method", "perceptron", "--start", "1,2"], "two classes"),
+        (&["--method", "perceptron", "--start", "1,2"], "15 are needed"),
         (&["--epochs", "0"], "--epochs"),
         (&["--method", "lda", "--trace", "t.jsonl"], "--trace"),
         (&["--holdout", "1.5"], "1.5"),
