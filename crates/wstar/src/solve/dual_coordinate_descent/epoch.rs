@@ -50,7 +50,7 @@ pub(super) struct Seen {
 }
 
 impl Active {
-    /// All rows that `keep` wants, for one walker or two.
+    /// All rows whose weight is not 0, for one walker, or for two where there is work for them and none is to be alone.
     pub(super) fn new(state: &State<'_>, seed: u64, alone: bool) -> Self {
         let stored = state.rows.design.stored();
         let two = !alone && stored >= WORK_FOR_TWO && stored >= ENTRIES_A_COLUMN * state.w.len();
