@@ -192,8 +192,11 @@ def test_a_singular_covariance_is_scikit_learns():
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_support_vectors_are_those_of_libsvm(name):
+# A multiplier that is nothing but what a solver leaves of 0 makes no support vector; in wine one of 1e-5 is left out.
+@pytest.mark.parametrize(
+    ("name", "left_out"), [("iris", 1e-9), ("wine", 1e-4), ("breast cancer", 1e-6), ("digits", 1e-6)]
+)
+def test_support_vectors_are_those_of_libsvm(name, left_out):
     X, y = classes(name)
     y = (y == 1).astype(int)
     ours = wstar.LinearSVC(loss="hinge", tol=1e-12).fit(X, y)
@@ -201,7 +204,7 @@ def test_support_vectors_are_those_of_libsvm(name):
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
     assert set(ours.support_) == set(theirs.support_)
-    np.testing.assert_allclose(ours.dual_coef_ @ X[ours.support_], ours.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.dual_coef_ @ X[ours.support_], ours.coef_, atol=left_out)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -209,8 +212,8 @@ def test_squared_hinge_of_liblinear_without_intercept(name):
     X, y = classes(name)
     ours = wstar.LinearSVC(fit_intercept=False, tol=1e-12).fit(X, y)
     theirs = svm.LinearSVC(fit_intercept=False, dual=False, tol=1e-12, max_iter=100_000).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-    np.testing.assert_allclose(ours.dual_coef_ @ X[ours.support_], ours.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.dual_coef_ @ X[ours.support_], ours.coef_, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -221,7 +224,7 @@ def test_squared_hinge_with_an_l1_penalty(name):
     theirs = svm.LinearSVC(
         penalty="l1", dual=False, C=0.01, fit_intercept=False, tol=1e-10, max_iter=1_000_000
     ).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from test_estimators import ESTIMATORS
 
 import wstar
+from wstar.arrays import coded
 
 REGRESSORS = ["ElasticNet", "Lasso", "LinearRegression", "QuantileRegressor", "Ridge"]
 
@@ -116,3 +117,24 @@ def test_series_name_is_the_target():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = wstar.LogisticRegression().fit(X, pd.Series(y, name="species"))
     assert '"species"' in model._model().part("schema")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, -1, 3, 7],
+        np.array([True, False, True]),
+        np.array([250, 3, 250], np.uint8),
+        [1.0, -1.0, 1.0],
+        [0.5, 2.0, 0.5],
+        [-(2**62), 2**62, 0],
+        [1e300, -1e300],
+        ["b", "a", "b"],
+    ],
+)
+def test_labels_are_numbered_as_unique_does(labels):
+    classes, codes = coded(labels)
+    known, numbers = np.unique(labels, return_inverse=True)
+    assert classes.dtype == known.dtype
+    np.testing.assert_array_equal(classes, known)
+    np.testing.assert_array_equal(codes, numbers)

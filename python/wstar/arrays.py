@@ -60,6 +60,35 @@ def matrix(X: Any) -> Any:
     return X.indptr.astype(np.uintp), indices, X.data, int(X.shape[1])
 
 
+def coded(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The labels there are, in order, and each row's number among them: ``np.unique``, by counting where that can be."""
+    y = np.asarray(y)
+    counted = _counted(y)
+    if counted is None and y.dtype.kind == "f" and y.ndim == 1:
+        with np.errstate(invalid="ignore"):
+            whole = y.astype(np.int64)
+        counted = _counted(whole) if np.array_equal(whole, y) else None
+    if counted is not None:
+        classes, codes = counted
+        return classes.astype(y.dtype), codes
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes
+
+
+def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same for whole numbers that are not far apart; None for others."""
+    if y.ndim != 1 or y.dtype.kind not in "iub" or not y.size:
+        return None
+    least = int(y.min())
+    if int(y.max()) - least >= SMALL:
+        return None
+    above = np.subtract(y, least, dtype=np.intp, casting="unsafe")
+    present = np.flatnonzero(np.bincount(above))
+    places = np.zeros(present[-1] + 1, np.uint32)
+    places[present] = np.arange(len(present), dtype=np.uint32)
+    return present + least, places[above]
+
+
 def _first_bad(X: Any) -> str | None:
     """Where the first number that is not finite stands."""
     try:

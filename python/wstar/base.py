@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from .arrays import checked, matrix, size, threads
+from .arrays import SMALL, checked, coded, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
 from .exceptions import SeparationWarning, warn
 from .prediction import LinearPredictions
@@ -44,9 +44,10 @@ def scaled(
     """
     if "tol" not in settings:
         return settings
-    counts = np.ones(rows) if weights is None else weights
-    c = settings.get("C") or (1.0 / (counts.sum() * settings["lambda"]) if settings.get("lambda") else 1.0)
-    objective = c * float(np.sum(counts * losses))
+    total = float(rows) if weights is None else float(weights.sum())
+    c = settings.get("C") or (1.0 / (total * settings["lambda"]) if settings.get("lambda") else 1.0)
+    counted = losses if weights is None else weights * losses
+    objective = c * float(np.sum(counted) if np.ndim(counted) else total * losses)
     return {**settings, "tol": max(settings["tol"] * min(1.0, objective), 1e-15)}
 
 
@@ -284,8 +285,10 @@ class CertifiedClassifier(Certified):
 
     def _labels(self, y: Any) -> np.ndarray:
         """Sets the classes and gives each row's number; `ValueError` if there is only one."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        # What many whole numbers are need not be asked.
+        if len(y) < SMALL or np.asarray(y).dtype.kind not in "iub":
+            check_classification_targets(y)
+        self.classes_, codes = coded(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains"

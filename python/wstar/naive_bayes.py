@@ -82,7 +82,7 @@ class _Counted(Probabilities, Classifications, CertifiedClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Add rows to the sums: the estimate is that of all rows so far, as `fit` would find it.
 
-        The certificate is of all rows together, and `verify` takes all of them.
+        Earlier rows are gone, so there is no certificate; `verify` makes one from all rows together.
 
         Parameters
         ----------

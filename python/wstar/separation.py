@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _engine
-from .arrays import checked, matrix, size, threads
+from .arrays import checked, coded, matrix, size, threads
 
 
 def _signs(y: Any) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = coded(y)
     if len(classes) != 2:
         raise ValueError(
             f"separate is for two classes, and y has {len(classes)}: ask about one of them, as in y == label"

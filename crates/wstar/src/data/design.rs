@@ -1,5 +1,7 @@
 //! The design matrix: dense or CSR, stored in `f32` where every value is exact in it, else in `f64`.
 
+use rayon::prelude::*;
+
 use crate::data::{Columns, Row};
 use crate::error::{Error, Result};
 use crate::kernel::memory::Memory;
@@ -85,14 +87,16 @@ impl<T> Csr<T> {
                 "the row starts of a sparse matrix do not fit its entries",
             ));
         }
-        for (i, bounds) in starts.windows(2).enumerate() {
-            let row = &indices[bounds[0]..bounds[1]];
+        let entries: &[u32] = &indices;
+        let wrong = starts.par_windows(2).position_first(|bounds| {
+            let row = &entries[bounds[0]..bounds[1]];
             let increasing = row.windows(2).all(|pair| pair[0] < pair[1]);
-            if !increasing || row.last().is_some_and(|&j| j as usize >= features) {
-                return Err(Error::data(format!(
-                    "row {i} of a sparse matrix has unsorted, repeated or too large indices"
-                )));
-            }
+            !increasing || row.last().is_some_and(|&j| j as usize >= features)
+        });
+        if let Some(i) = wrong {
+            return Err(Error::data(format!(
+                "row {i} of a sparse matrix has unsorted, repeated or too large indices"
+            )));
         }
         Ok(Csr {
             starts,

@@ -11,7 +11,8 @@ use crate::settings::{Density, Method, Settings};
 use crate::watch::{Status, Watch};
 
 /// Adds a batch of rows to the sums of naive Bayes over `seen` rows before: the new sums, and the model that all rows
-/// together make, if they determine one. What it claims follows from the sums; to check it takes all rows.
+/// together make, if they determine one. It claims nothing, for its earlier rows are gone: `verify` makes the
+/// certificate from all of them.
 pub fn fit_batch(
     data: &Dataset,
     settings: &Settings,
@@ -31,11 +32,11 @@ pub fn fit_batch(
     };
     let rows = seen + (0..codes.len()).filter(|&i| data.weight(i) > 0.0).count() as u64;
     let model = tally.estimate(&estimation).map(|estimate| {
-        let certificate = Certificate::MaximumLikelihood {
-            deviation: 0.0,
-            log_likelihood: tally.log_likelihood(&estimate),
-        };
-        outcome(estimate, None, certificate, rows).into_model(settings, data.schema.clone(), classes.clone())
+        outcome(estimate, None, Certificate::None, rows).into_model(
+            settings,
+            data.schema.clone(),
+            classes.clone(),
+        )
     });
     Ok((tally, model))
 }
@@ -59,10 +60,10 @@ fn outcome(estimate: Estimate, penalties: Option<Penalties>, certificate: Certif
         predictor: Predictor::Bayes { estimate, penalties },
         fit: FitRecord {
             // A closed form has converged if its certificate says so, and otherwise ran out of digits.
-            status: if certificate.holds() {
-                Status::Converged
-            } else {
-                Status::IterationLimit
+            status: match &certificate {
+                Certificate::None => Status::Completed,
+                claim if claim.holds() => Status::Converged,
+                _ => Status::IterationLimit,
             },
             rows,
             passes: 2,

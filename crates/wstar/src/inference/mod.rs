@@ -102,10 +102,20 @@ pub fn least_squares(
     parameters: &[f64],
     level: f64,
 ) -> Result<Inference, Reason> {
-    check(layout, parameters, level)?;
     let solved = Solved::new(rows, layout, parameters).map_err(|error| error.to_string())?;
-    let report = solved.report;
-    let diagonal = solved.inverse_diagonal.ok_or_else(|| {
+    of_least_squares(&solved, layout, parameters, level)
+}
+
+/// The same from what is known of the rows.
+pub(crate) fn of_least_squares(
+    solved: &Solved,
+    layout: Layout,
+    parameters: &[f64],
+    level: f64,
+) -> Result<Inference, Reason> {
+    check(layout, parameters, level)?;
+    let report = &solved.report;
+    let diagonal = solved.inverse_diagonal.as_ref().ok_or_else(|| {
         format!(
             "the columns depend on each other (rank {} of {}), so that the coefficients are not unique",
             report.rank, report.parameters

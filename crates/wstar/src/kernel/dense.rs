@@ -18,6 +18,9 @@ widest! {
 
     /// `‖x‖²`.
     pub fn squared_norm<T>(x: &[T]) -> f64 = squared_norm_plain;
+
+    /// Whether `scale·|xⱼ| > boundsⱼ` for any j.
+    pub fn exceeds<T>(scale: f64, x: &[T], bounds: &[f64]) -> bool = exceeds_plain;
 }
 
 #[inline(always)]
@@ -61,6 +64,13 @@ fn squared_norm_plain<T: Copy + Into<f64>>(x: &[T]) -> f64 {
     add_lanes(lanes) + tail
 }
 
+#[inline(always)]
+fn exceeds_plain<T: Copy + Into<f64>>(scale: f64, x: &[T], bounds: &[f64]) -> bool {
+    // Without an early end, which vectors cannot have.
+    let pairs = x.iter().zip(bounds);
+    pairs.fold(false, |any, (&x, &bound)| any | (scale * x.into().abs() > bound))
+}
+
 pub(super) fn add_lanes(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
@@ -81,6 +91,9 @@ mod tests {
             prop_assert!((squared_norm(&x) - dot(&x, &x)).abs() == 0.0);
             prop_assert_eq!(dot(&x, &w).to_bits(), dot_plain(&x, &w).to_bits());
             prop_assert_eq!(squared_norm(&x).to_bits(), squared_norm_plain(&x).to_bits());
+
+            let any = x.iter().zip(&w).any(|(x, w)| 0.5 * x.abs() > *w);
+            prop_assert_eq!(exceeds(0.5, &x, &w), any);
 
             let mut moved = w.clone();
             axpy(0.5, &x, &mut moved);

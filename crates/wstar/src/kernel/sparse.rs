@@ -15,8 +15,9 @@ fn meeting(indices: &[u32], length: usize) -> usize {
 
 /// `x·w`; entries beyond the end of `w` meet a weight of 0.
 pub fn dot<T: Copy + Into<f64>>(indices: &[u32], values: &[T], w: &[f64]) -> f64 {
+    // A row of a few entries is over before a gather has begun.
     #[cfg(target_arch = "x86_64")]
-    if super::widest::has_avx512() && i32::try_from(w.len()).is_ok() {
+    if indices.len() >= LANES && super::widest::has_avx512() && i32::try_from(w.len()).is_ok() {
         // SAFETY: the processor has the instructions, as was just asked; there is no other condition.
         return unsafe { avx512::dot(indices, values, w) };
     }

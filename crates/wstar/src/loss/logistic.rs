@@ -1,6 +1,7 @@
 //! log(1 + e^(−yz)): the negative log-likelihood of a label under the odds e^z.
 
 use super::Loss;
+use crate::kernel::logistic::losses;
 
 /// log(1 + e^(−yz)).
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,6 +35,11 @@ impl Loss for Logistic {
         entropy(p) + entropy(1.0 - p)
     }
 
+    // The derivative of ℓ* at the slope p is ±z, so a rounding of p changes ℓ* by p·|z| times as much, which is below ⅓.
+    fn conjugate_at(self, _y: f64, z: f64, value: f64, slope: f64) -> f64 {
+        slope * z - value
+    }
+
     fn slopes(self, y: f64) -> (f64, f64) {
         if y > 0.0 { (-1.0, 0.0) } else { (0.0, 1.0) }
     }
@@ -48,6 +54,15 @@ impl Loss for Logistic {
             (e.ln_1p() - m, share)
         };
         (value, -y * wrong, e * share * share)
+    }
+
+    fn each(self, y: &[f64], scores: &mut [f64], values: &mut [f64], curvatures: Option<&mut [f64]>) {
+        let margins: Vec<f64> = y.iter().zip(&*scores).map(|(y, z)| y * z).collect();
+        match curvatures {
+            Some(curvatures) => losses(&margins, values, scores, curvatures),
+            None => losses(&margins, values, scores, &mut vec![0.0; margins.len()]),
+        }
+        scores.iter_mut().zip(y).for_each(|(wrong, y)| *wrong *= -y);
     }
 }
 

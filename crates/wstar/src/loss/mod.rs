@@ -36,9 +36,25 @@ pub trait Loss: Copy + Send + Sync {
     /// The least and the greatest slope: the interval outside of which the conjugate is +∞.
     fn slopes(self, y: f64) -> (f64, f64);
 
+    /// The conjugate at the slope that ℓ has at the score z: s·z − ℓ(y, z), if that is less work.
+    fn conjugate_at(self, y: f64, _z: f64, _value: f64, slope: f64) -> f64 {
+        self.conjugate(y, slope)
+    }
+
     /// Value, slope and curvature at once.
     fn all(self, y: f64, z: f64) -> (f64, f64, f64) {
         (self.value(y, z), self.slope(y, z), self.curvature(y, z))
+    }
+
+    /// The same for many rows: overwrites the scores by the slopes.
+    fn each(self, y: &[f64], scores: &mut [f64], values: &mut [f64], mut curvatures: Option<&mut [f64]>) {
+        for (at, ((&y, z), value)) in y.iter().zip(scores).zip(values).enumerate() {
+            let curvature;
+            (*value, *z, curvature) = self.all(y, *z);
+            if let Some(curvatures) = curvatures.as_deref_mut() {
+                curvatures[at] = curvature;
+            }
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::oracle::{Layout, LinePoint, Oracle, Query, Rows, Sums};
 /// Lanes at most: each sums a run of blocks, and all lanes are then added in order.
 const MOST_LANES: usize = 32;
 /// Numbers that all lanes together may keep.
-const MOST_LANE_NUMBERS: usize = 1 << 23;
+const MOST_LANE_NUMBERS: usize = 1 << 22;
 
 /// Rows in memory.
 pub struct Local<'a> {
@@ -168,14 +168,15 @@ impl<'a> Local<'a> {
         let targets = &self.rows.targets[rows.clone()];
         let mut value = 0.0;
         on_loss!(self.loss, loss => {
+            let mut values = vec![0.0; targets.len()];
             let mut curvatures = curvatures;
+            loss.each(targets, scores, &mut values, curvatures.as_deref_mut());
             for (at, i) in rows.enumerate() {
                 let weight = weights.get(i);
-                let (l, slope, curvature) = loss.all(targets[at], scores[at]);
-                value += weight * l;
-                scores[at] = weight * slope;
+                value += weight * values[at];
+                scores[at] *= weight;
                 if let Some(curvatures) = curvatures.as_deref_mut() {
-                    curvatures[at] = weight * curvature;
+                    curvatures[at] *= weight;
                 }
             }
         }, softmax => {

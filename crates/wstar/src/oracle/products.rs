@@ -6,11 +6,10 @@
 
 use std::ops::Range;
 
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
-
-use crate::data::{Design, Row};
+use crate::data::{Dense, Design, Row};
 use crate::kernel::dense::LANES;
+use crate::kernel::gram;
+use crate::kernel::outputs;
 use crate::kernel::several::{self, Group};
 use crate::oracle::Layout;
 
@@ -35,6 +34,12 @@ pub(crate) fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[
         return;
     }
     let groups = layout.outputs.div_ceil(LANES);
+    match (design, groups) {
+        (Design::Dense64(dense), 1) => return dense_scores::<1>(dense, rows, layout, at, out),
+        (Design::Dense64(dense), 2) => return dense_scores::<2>(dense, rows, layout, at, out),
+        (Design::Dense64(dense), 3) => return dense_scores::<3>(dense, rows, layout, at, out),
+        _ => {}
+    }
     let mut weights = vec![[0.0; LANES]; layout.width() * groups];
     for k in 0..layout.outputs {
         let own = &at[k * layout.width()..(k + 1) * layout.width()];
@@ -70,6 +75,12 @@ pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pul
         return;
     }
     let groups = layout.outputs.div_ceil(LANES);
+    match (design, groups) {
+        (Design::Dense64(dense), 1) => return add_dense_pulls::<1>(dense, rows, layout, pulls, sum),
+        (Design::Dense64(dense), 2) => return add_dense_pulls::<2>(dense, rows, layout, pulls, sum),
+        (Design::Dense64(dense), 3) => return add_dense_pulls::<3>(dense, rows, layout, pulls, sum),
+        _ => {}
+    }
     let mut sums = vec![[0.0; LANES]; layout.width() * groups];
     let mut own = vec![[0.0; LANES]; groups];
     for (i, pulls) in rows.zip(pulls.chunks_exact(layout.outputs)) {
@@ -82,6 +93,63 @@ pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pul
     for (k, sum) in sum.chunks_exact_mut(layout.width()).enumerate() {
         for (j, sum) in sum.iter_mut().enumerate() {
             *sum += sums[j * groups + k / LANES][k % LANES];
+        }
+    }
+}
+
+/// Numbers of a row of several outputs, or of a feature's weights for them, in groups.
+fn grouped<const G: usize>(outputs: impl Iterator<Item = f64>) -> [Group; G] {
+    let mut groups = [[0.0; LANES]; G];
+    let places = groups.as_flattened_mut().iter_mut();
+    places.zip(outputs).for_each(|(to, from)| *to = from);
+    groups
+}
+
+fn dense_scores<const G: usize>(
+    dense: &Dense<f64>,
+    rows: Range<usize>,
+    layout: Layout,
+    at: &[f64],
+    out: &mut [f64],
+) {
+    let entry = |j: usize| grouped::<G>((0..layout.outputs).map(|k| at[k * layout.width() + j]));
+    let weights: Vec<[Group; G]> = (0..layout.features).map(entry).collect();
+    let intercepts = match layout.intercept {
+        true => entry(layout.features),
+        false => [[0.0; LANES]; G],
+    };
+    let mut scores = vec![[[0.0; LANES]; G]; rows.len()];
+    let span = rows.start * layout.features..rows.end * layout.features;
+    outputs::scores(&dense.values()[span], &weights, &mut scores);
+    for (out, scores) in out.chunks_exact_mut(layout.outputs).zip(&scores) {
+        let sums = scores.as_flattened().iter().zip(intercepts.as_flattened());
+        out.iter_mut()
+            .zip(sums)
+            .for_each(|(out, (score, b))| *out = score + b);
+    }
+}
+
+fn add_dense_pulls<const G: usize>(
+    dense: &Dense<f64>,
+    rows: Range<usize>,
+    layout: Layout,
+    pulls: &[f64],
+    sum: &mut [f64],
+) {
+    let span = rows.start * layout.features..rows.end * layout.features;
+    let pulls: Vec<[Group; G]> = pulls
+        .chunks_exact(layout.outputs)
+        .map(|pulls| grouped(pulls.iter().copied()))
+        .collect();
+    let mut sums = vec![[[0.0; LANES]; G]; layout.features];
+    outputs::add_pulls(&dense.values()[span], &pulls, &mut sums);
+    for (k, sum) in sum.chunks_exact_mut(layout.width()).enumerate() {
+        for (sum, own) in sum.iter_mut().zip(&sums) {
+            *sum += own[k / LANES][k % LANES];
+        }
+        if let Some(intercept) = sum.get_mut(layout.features) {
+            let own = pulls.iter().map(|pulls| pulls[k / LANES][k % LANES]);
+            *intercept += own.sum::<f64>();
         }
     }
 }
@@ -118,26 +186,12 @@ pub(crate) fn add_squares(design: &Design, rows: Range<usize>, layout: Layout, h
     }
 }
 
-/// Adds Σᵢ hᵢ x̃ᵢx̃ᵢᵀ to the lower triangle of `gram`, column by column, `width` × `width`.
-pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[f64], gram: &mut [f64]) {
+/// Adds Σᵢ hᵢ x̃ᵢx̃ᵢᵀ to the lower triangle of `sum`, column by column, `width` × `width`.
+pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[f64], sum: &mut [f64]) {
     let width = layout.width();
     if !design.is_sparse() {
         let x = lifted(design, rows.clone(), layout);
-        let mut scaled = x.clone();
-        for (row, h) in scaled.chunks_exact_mut(width.max(1)).zip(h) {
-            row.iter_mut().for_each(|value| *value *= h);
-        }
-        triangular::matmul(
-            MatMut::from_column_major_slice_mut(gram, width, width),
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            MatRef::from_row_major_slice(&x, rows.len(), width).transpose(),
-            BlockStructure::Rectangular,
-            MatRef::from_row_major_slice(&scaled, rows.len(), width),
-            BlockStructure::Rectangular,
-            1.0,
-            Par::Seq,
-        );
+        gram::add_gram(&x, width, h, sum);
         return;
     }
     for (i, &h) in rows.zip(h) {
@@ -145,8 +199,8 @@ pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &
             continue;
         }
         match design.row(i) {
-            Row::Sparse32(indices, values) => add_outer(indices, values, h, layout, gram),
-            Row::Sparse64(indices, values) => add_outer(indices, values, h, layout, gram),
+            Row::Sparse32(indices, values) => add_outer(indices, values, h, layout, sum),
+            Row::Sparse64(indices, values) => add_outer(indices, values, h, layout, sum),
             _ => {}
         }
     }

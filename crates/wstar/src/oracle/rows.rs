@@ -6,7 +6,7 @@ use crate::data::Design;
 use crate::error::Result;
 
 /// How much each row counts; C and the class weights are already in it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Weights<'a> {
     /// All the same.
     Same(f64),

@@ -62,7 +62,8 @@ struct Inverse {
 }
 
 impl Model for Inverse {
-    fn restart(&mut self, diagonal: Vec<f64>) {
+    fn restart(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
+        let diagonal = smooth::diagonal(problem, at)?;
         let length = diagonal.len();
         self.columns = vec![0.0; length * length];
         for (j, d) in diagonal.iter().enumerate() {
@@ -70,9 +71,12 @@ impl Model for Inverse {
         }
         self.length = length;
         self.learnt = false;
+        Ok(())
     }
 
-    fn refresh(&mut self, _diagonal: Vec<f64>) {}
+    fn refresh(&mut self, _problem: &mut Problem<'_>, _at: &[f64]) -> Result<()> {
+        Ok(())
+    }
 
     fn has_learnt(&self) -> bool {
         self.learnt

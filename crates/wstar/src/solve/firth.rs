@@ -94,6 +94,7 @@ impl Solver for Firth {
         Ok(Solution {
             parameters: at,
             dual: None,
+            gram: None,
             status,
             iterations,
         })

@@ -61,6 +61,8 @@ pub fn best_intercept_smooth<L: Loss>(
 pub(crate) fn root(start: f64, mut slope_at: impl FnMut(f64) -> Result<(f64, f64)>) -> Result<f64> {
     /// Newton steps in one dimension converge in a handful; more means that rounding has the last word.
     const MOST_STEPS: u32 = 60;
+    /// A step this small beside scores, whose unit is 1, changes nothing but the last digits.
+    const NO_STEP: f64 = 1e-14;
     let (mut below, mut above) = (f64::NEG_INFINITY, f64::INFINITY);
     let (mut at, mut best) = (start, (f64::INFINITY, start));
     for k in 1..=MOST_STEPS {
@@ -85,7 +87,7 @@ pub(crate) fn root(start: f64, mut slope_at: impl FnMut(f64) -> Result<(f64, f64
         if next <= below || next >= above {
             next = below + 0.5 * (above - below);
         }
-        if next == at || !next.is_finite() {
+        if (next - at).abs() <= NO_STEP * at.abs().max(1.0) || !next.is_finite() {
             break;
         }
         at = next;

@@ -2,14 +2,14 @@
 //! and any number of parameters.
 //!
 //! Problem: min P(θ). The inverse Hessian is modelled from the last few steps and changes of the gradient, on
-//! top of the inverse of the Hessian's diagonal: that is what makes columns of very different sizes one
-//! problem. The diagonal is asked for again at steps 4, 16, 64 and so on.
+//! top of the inverse of a [simple Hessian](super::preconditioner), which is made again at steps 4, 16, 64 and so on.
 
 use std::collections::VecDeque;
 
 use crate::error::{Error, Result};
 use crate::kernel::dense::{axpy, dot};
 use crate::problem::Problem;
+use crate::solve::preconditioner::Preconditioner;
 use crate::solve::quasi_newton::{Model, minimise};
 use crate::solve::{Control, Solution, Solver, SolverName, smooth};
 
@@ -47,7 +47,7 @@ impl Solver for Lbfgs {
         self.check(problem)?;
         let mut model = Recent {
             memory: self.memory,
-            diagonal: Vec::new(),
+            base: Preconditioner::Diagonal(Vec::new()),
             pairs: VecDeque::new(),
         };
         minimise(
@@ -72,18 +72,19 @@ struct Pair {
 /// The inverse Hessian as the last steps tell it.
 struct Recent {
     memory: usize,
-    diagonal: Vec<f64>,
+    base: Preconditioner,
     pairs: VecDeque<Pair>,
 }
 
 impl Model for Recent {
-    fn restart(&mut self, diagonal: Vec<f64>) {
-        self.diagonal = diagonal;
+    fn restart(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
         self.pairs.clear();
+        self.refresh(problem, at)
     }
 
-    fn refresh(&mut self, diagonal: Vec<f64>) {
-        self.diagonal = diagonal;
+    fn refresh(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
+        self.base = Preconditioner::new(problem, at)?;
+        Ok(())
     }
 
     fn has_learnt(&self) -> bool {
@@ -110,15 +111,14 @@ impl Model for Recent {
             axpy(-share, &pair.change, &mut result);
             shares.push(share);
         }
-        // The diagonal's size is that of the last change.
+        // The base's size is that of the last change.
         let size = self.pairs.back().map_or(1.0, |pair| {
-            let squares = pair.change.iter().zip(&self.diagonal).map(|(y, d)| y * y / d);
-            pair.product / squares.sum::<f64>()
+            let mut image = pair.change.clone();
+            self.base.solve(&mut image);
+            pair.product / dot(&pair.change, &image)
         });
-        result
-            .iter_mut()
-            .zip(&self.diagonal)
-            .for_each(|(r, d)| *r *= size / d);
+        self.base.solve(&mut result);
+        result.iter_mut().for_each(|r| *r *= size);
         for (pair, share) in self.pairs.iter().zip(shares.iter().rev()) {
             let own = dot(&pair.change, &result) / pair.product;
             axpy(share - own, &pair.step, &mut result);

@@ -20,6 +20,7 @@ mod line_search;
 pub mod newton;
 pub mod newton_cg;
 pub mod orthant;
+mod preconditioner;
 mod quasi_newton;
 pub mod sgd;
 mod smooth;
@@ -138,6 +139,8 @@ pub struct Solution {
     pub parameters: Vec<f64>,
     /// αᵢ for every row, with w = Xᵀα at the optimum of an ℓ2 penalty, from solvers that have one.
     pub dual: Option<Vec<f64>>,
+    /// X̃ᵀCX̃, from a solver of least squares that made it and found it well conditioned.
+    pub gram: Option<Vec<f64>>,
     /// How it ended.
     pub status: Status,
     /// Steps made.

@@ -39,6 +39,12 @@ const RIDGE: f64 = 1e-9;
 const REFINEMENTS: usize = 2;
 /// The share of the slope that a whole step must bring, lest a line be searched instead.
 const SUFFICIENT: f64 = 0.1;
+/// A relative decrement at which the Hessian hardly changes any more.
+const NEAR: f64 = 1e-3;
+/// The share of the decrement that a step with an old Hessian may leave, lest all further ones be made anew.
+const SLOW: f64 = 0.05;
+/// A step that is expected to leave this share of the gap that was asked for ends the run unseen.
+const SURE: f64 = 0.1;
 /// Steps without any progress before the run ends.
 const PATIENCE: u64 = 4;
 
@@ -77,6 +83,8 @@ impl Solver for Newton {
         let mut factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
         let mut trust = problem.loss.is_convex();
         let mut last_gap = None;
+        let mut last_decrement = f64::INFINITY;
+        let mut thrifty = problem.loss.is_convex();
         loop {
             let gradient = problem.full_gradient(&at, &evaluated);
             let mut step = factor.solve(&gradient);
@@ -85,7 +93,15 @@ impl Solver for Newton {
             if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
                 return Ok(run.end(status, at));
             }
-            if evaluated.hessian.is_empty() && problem.loss != LossName::Squared {
+            // Near the optimum a Hessian serves for several steps, as long as each brings the decrement
+            // down well.
+            let stale = evaluated.hessian.is_empty() && problem.loss != LossName::Squared;
+            if stale && decrement > SLOW * last_decrement {
+                thrifty = false;
+            }
+            last_decrement = decrement;
+            let near = thrifty && decrement <= NEAR * evaluated.objective.abs();
+            if stale && !near {
                 evaluated = problem.hessian(&at)?;
                 factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
                 step = factor.solve(&gradient);
@@ -93,11 +109,16 @@ impl Solver for Newton {
             let target = run.target(evaluated.objective);
             let slope = dot(&gradient, &step);
             // The whole step, if it is likely to be a good one: the pass that would measure a line is saved.
+            let mut next = at.clone();
+            smooth::advance(&mut next, 1.0, &step);
+            // Rows that are at hand will be passed over for the certificate anyway.
+            let sure = |last: f64| gap * (gap / last) <= SURE * target;
+            if trust && near && problem.rows.is_some() && last_gap.is_some_and(sure) {
+                return Ok(run.arrive(next));
+            }
             let whole = trust.then(|| -> Result<_> {
-                let mut next = at.clone();
-                smooth::advance(&mut next, 1.0, &step);
                 let ends = last_gap.is_some_and(|last| predicted(last, gap) <= target);
-                let there = evaluate(problem, &next, ends)?;
+                let there = evaluate(problem, &next, ends || near)?;
                 let descends = there.objective <= evaluated.objective + SUFFICIENT * slope;
                 Ok((next, there, descends))
             });

@@ -15,10 +15,10 @@ const ACCURACY: f64 = 0.1;
 
 /// A model of the inverse Hessian, learnt from steps.
 pub(super) trait Model {
-    /// Starts anew from the diagonal of the Hessian.
-    fn restart(&mut self, diagonal: Vec<f64>);
-    /// Takes a newer diagonal and keeps what was learnt, if that is possible.
-    fn refresh(&mut self, diagonal: Vec<f64>);
+    /// Starts anew from what the Hessian at a point is roughly.
+    fn restart(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()>;
+    /// Looks at the Hessian again and keeps what was learnt, if that is possible.
+    fn refresh(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()>;
     /// Whether anything was learnt since the start.
     fn has_learnt(&self) -> bool;
     /// The inverse Hessian times a vector.
@@ -27,7 +27,7 @@ pub(super) trait Model {
     fn learn(&mut self, step: Vec<f64>, change: Vec<f64>, product: f64);
 }
 
-/// Minimises from a start; the diagonal is asked for again at the step `refresh` and whenever their number
+/// Minimises from a start; the Hessian is looked at again at the step `refresh` and whenever their number
 /// has grown fourfold.
 pub(super) fn minimise(
     model: &mut dyn Model,
@@ -42,25 +42,28 @@ pub(super) fn minimise(
     let mut at = start.to_vec();
     let mut evaluated = problem.gradient(&at)?;
     let mut gradient = problem.full_gradient(&at, &evaluated);
-    model.restart(smooth::diagonal(problem, &at)?);
+    model.restart(problem, &at)?;
     loop {
-        let cheap = 0.5 * dot(&gradient, &model.times(&gradient));
+        let mut along = model.times(&gradient);
+        let cheap = 0.5 * dot(&gradient, &along);
         let target = run.target(evaluated.objective);
         let gap = newton_cg::gap(problem, &at, &evaluated, &gradient, cheap, target)?;
         if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
             return Ok(run.end(status, at));
         }
         if run.steps() >= refresh {
-            model.refresh(smooth::diagonal(problem, &at)?);
+            model.refresh(problem, &at)?;
             refresh *= 4;
+            along = model.times(&gradient);
         }
-        let mut stepped = step(model, problem, &at, evaluated.objective, &gradient)?;
-        if stepped.is_none() && model.has_learnt() {
+        let mut found = search(&mut along, problem, &at, evaluated.objective, &gradient)?;
+        if found.is_none() && model.has_learnt() {
             // The model has gone wrong: once more without it.
-            model.restart(smooth::diagonal(problem, &at)?);
-            stepped = step(model, problem, &at, evaluated.objective, &gradient)?;
+            model.restart(problem, &at)?;
+            along = model.times(&gradient);
+            found = search(&mut along, problem, &at, evaluated.objective, &gradient)?;
         }
-        let Some((mut along, found)) = stepped else {
+        let Some(found) = found else {
             return Ok(run.end(Status::IterationLimit, at));
         };
         smooth::advance(&mut at, found.step, &along);
@@ -77,17 +80,14 @@ pub(super) fn minimise(
     }
 }
 
-/// The model's direction, and how far to go along it.
-fn step(
-    model: &dyn Model,
+/// Turns the model's image of the gradient into a direction, and tells how far to go along it.
+fn search(
+    along: &mut [f64],
     problem: &mut Problem<'_>,
     at: &[f64],
     objective: f64,
     gradient: &[f64],
-) -> Result<Option<(Vec<f64>, Found)>> {
-    let mut along = model.times(gradient);
+) -> Result<Option<Found>> {
     along.iter_mut().for_each(|d| *d = -*d);
-    let line = Line::new(problem, at, &along);
-    let found = line.search(problem, objective, gradient, 1.0, ACCURACY)?;
-    Ok(found.map(|found| (along, found)))
+    Line::new(problem, at, along).search(problem, objective, gradient, 1.0, ACCURACY)
 }

@@ -219,12 +219,19 @@ impl<'c, 'w> Run<'c, 'w> {
         (self.steps >= self.limit).then_some(Status::IterationLimit)
     }
 
+    /// The solution at the end of a step that is sure to be the last.
+    pub(super) fn arrive(mut self, at: Vec<f64>) -> Solution {
+        self.steps += 1;
+        self.end(Status::Converged, at)
+    }
+
     /// The solution: `at` if the run has converged there, else the best point seen.
     pub(super) fn end(self, status: Status, at: Vec<f64>) -> Solution {
         let keep = status == Status::Converged || self.best_at.is_empty();
         Solution {
             parameters: if keep { at } else { self.best_at },
             dual: None,
+            gram: None,
             status,
             iterations: self.steps,
         }

@@ -58,7 +58,9 @@ pub(super) struct Gathered {
     /// The rows with most room, and for each feature that is constrained, then each output, the row that moves it
     /// best, where constraints need them.
     pub(super) roomy: Vec<Arc<Roomy>>,
-    best: Vec<Option<(f64, Arc<Roomy>)>>,
+    best: Vec<Option<Arc<Roomy>>>,
+    /// How well each of those moves it; 0 where there is none.
+    moved: Vec<f64>,
     /// The features among those.
     features: usize,
     /// Whether the outputs of softmax are repaired together.
@@ -100,6 +102,7 @@ impl Gathered {
             roomy: Vec::new(),
             // One row with room does for an intercept; weights need rows that tell them apart, and so do classes.
             best: vec![None; features + outputs],
+            moved: vec![0.0; features + outputs],
             features,
             together,
             most_roomy: if constraints == 0 {
@@ -122,11 +125,9 @@ impl Gathered {
         self.support += other.support;
         self.at_bound += other.at_bound;
         other.roomy.into_iter().for_each(|row| self.keep(row));
-        for (to, from) in self.best.iter_mut().zip(other.best) {
-            if let Some((better, row)) = from
-                && to.as_ref().is_none_or(|(best, _)| better > *best)
-            {
-                *to = Some((better, row));
+        for (at, (row, better)) in other.best.into_iter().zip(other.moved).enumerate() {
+            if better > self.moved[at] {
+                (self.best[at], self.moved[at]) = (row, better);
             }
         }
     }
@@ -150,7 +151,7 @@ impl Gathered {
         self.roomy.sort_by(|a, b| b.room.total_cmp(&a.room));
         self.roomy.truncate(self.most_roomy);
         let mut rows = std::mem::take(&mut self.roomy);
-        for (_, row) in self.best.drain(..).flatten() {
+        for row in self.best.drain(..).flatten() {
             if !rows.iter().any(|known| Arc::ptr_eq(known, &row)) {
                 rows.push(row);
             }
@@ -223,6 +224,31 @@ pub(super) fn gather(
     Ok(total)
 }
 
+/// What a run of rows with one output scores, and the losses and slopes there.
+struct Plain {
+    scores: Vec<f64>,
+    values: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+/// The same of one row.
+#[derive(Clone, Copy)]
+struct Known {
+    score: f64,
+    value: f64,
+    slope: f64,
+}
+
+impl Plain {
+    fn at(&self, i: usize) -> Known {
+        Known {
+            score: self.scores[i],
+            value: self.values[i],
+            slope: self.slopes[i],
+        }
+    }
+}
+
 /// A block of rows, and what is known of them.
 struct Span<'a> {
     rows: &'a Rows<'a>,
@@ -246,6 +272,7 @@ impl Span<'_> {
         let mut start = range.start;
         while start < range.end {
             let end = (start + run).min(range.end);
+            let plain = (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
             for i in start..end {
                 let weight = self.rows.weights.get(i);
                 if weight == 0.0 {
@@ -253,14 +280,16 @@ impl Span<'_> {
                 }
                 gathered.rows += 1;
                 let row = self.rows.design.row(i);
+                let known = plain.as_ref().map(|plain| plain.at(i - start));
                 for (k, score) in scores.iter_mut().enumerate() {
                     let (w, b) = layout.output(self.parameters, k);
-                    *score = match self.care {
-                        Care::Plain => row.dot(w) + b,
-                        Care::Every => careful_score(row, w, b),
+                    *score = match (known, self.care) {
+                        (Some(known), _) => known.score,
+                        (None, Care::Plain) => row.dot(w) + b,
+                        (None, Care::Every) => careful_score(row, w, b),
                     };
                 }
-                let room = self.dualize(i, weight, &scores, &mut alpha, &mut gathered);
+                let room = self.dualize(i, weight, &scores, known, &mut alpha, &mut gathered);
                 for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {
                     if self.care == Care::Every {
                         let own = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
@@ -289,28 +318,54 @@ impl Span<'_> {
         gathered
     }
 
+    /// Scores, losses and slopes of rows with one output.
+    fn plainly(&self, range: std::ops::Range<usize>) -> Plain {
+        let (w, b) = self.definition.layout.output(self.parameters, 0);
+        let scores: Vec<f64> = range
+            .clone()
+            .map(|i| self.rows.design.row(i).dot(w) + b)
+            .collect();
+        let (mut slopes, mut values) = (scores.clone(), vec![0.0; scores.len()]);
+        on_loss!(self.definition.loss, loss => {
+            loss.each(&self.rows.targets[range], &mut slopes, &mut values, None);
+        }, softmax => ());
+        Plain {
+            scores,
+            values,
+            slopes,
+        }
+    }
+
     /// Adds a row's loss and conjugate, finds its α, and tells how far that can move.
     fn dualize(
         &self,
         i: usize,
         weight: f64,
         scores: &[f64],
+        known: Option<Known>,
         alpha: &mut [f64],
         gathered: &mut Gathered,
     ) -> f64 {
         let target = self.rows.targets[i];
         on_loss!(self.definition.loss, loss => {
             let score = scores[0];
-            gathered.loss.add(weight * loss.value(target, score));
+            let (value, own) = match known {
+                Some(known) => (known.value, known.slope),
+                None => (loss.value(target, score), loss.slope(target, score)),
+            };
+            gathered.loss.add(weight * value);
             let row = self.first_row + i as u64;
             let (least, greatest) = loss.slopes(target);
-            let slope = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
+            let (slope, conjugate) = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
                 // Slopes that are no binary fractions may miss their own ends by a rounding.
-                Ok(at) => (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest),
-                Err(_) => loss.slope(target, score),
+                Ok(at) => {
+                    let slope = (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest);
+                    (slope, loss.conjugate(target, slope))
+                }
+                Err(_) => (own, loss.conjugate_at(target, score, value, own)),
             };
             alpha[0] = -weight * slope;
-            gathered.conjugate.add(weight * loss.conjugate(target, slope));
+            gathered.conjugate.add(weight * conjugate);
             let room = (-weight * least - alpha[0]).min(alpha[0] + weight * greatest);
             gathered.support += u64::from(alpha[0] != 0.0);
             gathered.at_bound += u64::from(alpha[0] != 0.0 && room == 0.0);
@@ -356,10 +411,15 @@ impl Span<'_> {
             }
         };
         let roomiest = room > gathered.threshold;
+        // Few rows move any feature better than all before them.
+        let plainly = gathered.best.len() == features;
+        if !roomiest && (features == 0 || !row.exceeds(room, &gathered.moved)) && plainly {
+            return;
+        }
         let mut betters: Vec<(usize, f64)> = Vec::new();
         if !gathered.best.is_empty() {
             moves(&mut |at, moved| {
-                if moved > 0.0 && gathered.best[at].as_ref().is_none_or(|(best, _)| moved > *best) {
+                if moved > gathered.moved[at] {
                     betters.push((at, moved));
                 }
             });
@@ -381,7 +441,7 @@ impl Span<'_> {
             room,
         });
         for (at, moved) in betters {
-            gathered.best[at] = Some((moved, Arc::clone(&kept)));
+            (gathered.best[at], gathered.moved[at]) = (Some(Arc::clone(&kept)), moved);
         }
         if roomiest {
             gathered.keep(kept);

@@ -20,6 +20,8 @@ pub(super) struct Plan {
 const FEW: usize = 2000;
 /// The most products for which it is made without one.
 const LITTLE_WORK: f64 = 1e10;
+/// Entries of which a least-squares fit takes long enough for the normal equations to be tried first.
+const MANY_ENTRIES: usize = 1 << 23;
 /// The most parameters for which it is factored if all else has failed.
 const NOT_TOO_MANY: usize = 4000;
 
@@ -54,8 +56,17 @@ impl Plan {
             };
         }
         let (names, why) = by_shape(definition, rows);
+        let mut solvers: Vec<_> = names.into_iter().map(|name| solver(name, settings)).collect();
+        // QR has more digits, and twice the work.
+        if solvers
+            .first()
+            .is_some_and(|first| first.name() == SolverName::Qr)
+            && rows.is_some_and(|rows| rows.design.stored() >= MANY_ENTRIES)
+        {
+            solvers.insert(0, Box::new(NormalEquations::WELL_CONDITIONED));
+        }
         Plan {
-            solvers: names.into_iter().map(|name| solver(name, settings)).collect(),
+            solvers,
             why: format!("chosen: {why}"),
         }
     }
@@ -130,7 +141,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
         };
     }
     if definition.loss == LossName::Squared && not_too_many && in_memory && definition.penalty.is_none() {
-        return (vec![S::Qr, S::Svd, S::Newton], "least squares with all digits");
+        return (vec![S::Qr, S::Svd, S::Newton], "least squares, few features");
     }
     if few && definition.loss == LossName::Squared && in_memory {
         let names = vec![S::Newton, S::NormalEquations, S::Qr, S::Svd, S::NewtonCg];
@@ -189,7 +200,7 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
             ..FrischNewton::default()
         }),
         SolverName::ExtendedInteriorPoint => Box::new(InteriorPoint::extended()),
-        SolverName::NormalEquations => Box::new(NormalEquations),
+        SolverName::NormalEquations => Box::new(NormalEquations::ANY),
         SolverName::Qr => Box::new(Qr),
         SolverName::Svd => Box::new(Svd),
         SolverName::ClosedForm => Box::new(ClosedForm),

@@ -68,17 +68,18 @@ fn polish_smooth(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()
         return Ok(());
     };
     *last = 1.0;
-    let step = root(0.0, |step| {
+    let start = parameters.last().copied().unwrap_or(0.0);
+    let best = root(start, |intercept| {
         let query = Query::Line {
             at: parameters,
             along: &along,
-            steps: &[step],
+            steps: &[intercept - start],
         };
         let line = problem.oracle.ask(query)?.line[0];
         Ok((line.slope, line.curvature))
     })?;
     if let Some(intercept) = parameters.last_mut() {
-        *intercept += step;
+        *intercept = best;
     }
     Ok(())
 }

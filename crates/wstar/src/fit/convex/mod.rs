@@ -79,11 +79,12 @@ pub(super) fn fit(
         return Err(error);
     }
     let separated = separated::notes(&solved, data, &reduction)?;
+    let gram = solved.first_mut().and_then(|first| first.gram.take());
     let mut outcome = put_together(solved, &totals, &reduction, settings, iterations);
     let notes = &mut outcome.fit.notes;
     notes.extend(existence::notes(&existing, data, &reduction, settings));
     notes.extend(separated);
-    statistics::add(&mut outcome, data, &reduction);
+    statistics::add(&mut outcome, data, &reduction, gram.as_deref());
     if outcome.fit.status == Status::Converged {
         checkpoint.remove();
     } else {

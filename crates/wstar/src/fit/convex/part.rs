@@ -81,6 +81,8 @@ pub(super) struct Solved {
     pub(super) passes: u64,
     /// None where no solver ran.
     pub(super) chosen: Option<Chosen>,
+    /// X̃ᵀCX̃, where the solver made it and found it well conditioned.
+    pub(super) gram: Option<Vec<f64>>,
 }
 
 /// What is claimed of one problem.
@@ -128,6 +130,7 @@ pub(super) fn unattained(
         status: Status::Diverging,
         passes: 1,
         chosen: None,
+        gram: None,
     })
 }
 
@@ -200,6 +203,7 @@ pub(super) fn solve(
                         why: plan.why.clone(),
                         tried: tried.clone(),
                     }),
+                    gram: solution.gram,
                 });
             }
             let ended = holds

@@ -10,14 +10,14 @@ use crate::model::Predictor;
 use crate::oracle::{Rows, Weights};
 use crate::problem::Intercept;
 use crate::reduction::{Part, Reduction};
-use crate::solve::LeastSquaresReport;
+use crate::solve::least_squares::Solved;
 use crate::watch::Status;
 
 /// More parameters than these are not tested one by one.
 const MOST_PARAMETERS: usize = 2000;
 
-/// Adds inference, and for least squares rank and residuals.
-pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Reduction) {
+/// Adds inference, and for least squares rank and residuals. `gram` is X̃ᵀCX̃, if the fit has made it.
+pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Reduction, gram: Option<&[f64]>) {
     let definition = &reduction.definition;
     let layout = definition.layout;
     let [part] = reduction.parts.as_slice() else {
@@ -34,27 +34,32 @@ pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Reduction) 
         return;
     };
     // Statistics count rows, so C and class weights are left out.
-    let rows = Rows {
-        weights: match &data.weights {
-            Some(weights) => Weights::Each(Cow::Borrowed(weights)),
-            None => Weights::Same(1.0),
-        },
-        ..rows
+    let weights = match &data.weights {
+        Some(weights) => Weights::Each(Cow::Borrowed(weights)),
+        None => Weights::Same(1.0),
     };
+    let gram = gram.filter(|_| definition.penalty.is_none() && rows.weights == weights);
+    let rows = Rows { weights, ..rows };
     let mut parameters = discriminants[0].weights.clone();
     parameters.extend(layout.intercept.then_some(discriminants[0].intercept));
-    if regression && layout.len() <= MOST_PARAMETERS {
-        outcome.least_squares = LeastSquaresReport::new(&rows, layout, &parameters).ok();
+    let solved =
+        (regression && layout.len() <= MOST_PARAMETERS).then(|| match (gram, outcome.fit.objective) {
+            // The objective is half the sum of squares, and has been certified.
+            (Some(gram), Some(objective)) => Solved::from_gram(&rows, layout, gram, 2.0 * objective),
+            _ => Solved::new(&rows, layout, &parameters),
+        });
+    if let Some(Ok(solved)) = &solved {
+        outcome.least_squares = Some(solved.report.clone());
     }
     if let Some(reason) = invalid(outcome, data, reduction) {
         outcome.fit.notes.push(format!("no standard errors: {reason}"));
         return;
     }
     let level = inference::DEFAULT_LEVEL;
-    let inferred = if regression {
-        inference::least_squares(&rows, layout, &parameters, level)
-    } else {
-        inference::logistic(&rows, layout, &parameters, level)
+    let inferred = match solved {
+        Some(Ok(solved)) => inference::of_least_squares(&solved, layout, &parameters, level),
+        Some(Err(error)) => Err(error.to_string()),
+        None => inference::logistic(&rows, layout, &parameters, level),
     };
     match inferred {
         // The estimate does not maximise the likelihood, so criteria that take its maximum say nothing.

@@ -183,6 +183,7 @@ pub(super) fn solve(
     Ok(Solution {
         parameters: descent.at,
         dual: None,
+        gram: None,
         status,
         iterations: control.iterations(),
     })

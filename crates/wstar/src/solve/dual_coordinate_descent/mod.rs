@@ -155,6 +155,7 @@ impl Solver for DualCoordinateDescent {
         Ok(Solution {
             parameters: best.point,
             dual: Some(best.multipliers),
+            gram: None,
             status,
             iterations: epochs,
         })

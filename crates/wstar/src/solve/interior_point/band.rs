@@ -62,6 +62,7 @@ pub(super) fn solve(
     if let Some(status) = ended {
         // Its multipliers are those of the sample.
         return Ok(Some(Solution {
+            gram: None,
             status,
             dual: None,
             ..near
@@ -115,6 +116,7 @@ pub(super) fn solve(
         return Ok(Some(Solution {
             parameters: at,
             dual: Some(dual),
+            gram: None,
             status,
             iterations: found.iterations,
         }));

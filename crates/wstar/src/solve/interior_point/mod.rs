@@ -199,6 +199,7 @@ impl InteriorPoint {
         Solution {
             parameters,
             dual: Some(dual),
+            gram: None,
             status,
             iterations,
         }

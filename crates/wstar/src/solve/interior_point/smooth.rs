@@ -73,6 +73,7 @@ pub(super) fn run(
     Ok(Solution {
         parameters,
         dual: None,
+        gram: None,
         status,
         iterations,
     })

@@ -121,6 +121,7 @@ impl Solver for FrischNewton {
         Ok(Solution {
             parameters: run.at,
             dual: (!run.dual.is_empty()).then_some(run.dual),
+            gram: None,
             status,
             iterations: control.iterations(),
         })

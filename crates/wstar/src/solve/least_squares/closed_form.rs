@@ -97,6 +97,7 @@ impl Solver for ClosedForm {
         Ok(Solution {
             parameters,
             dual: None,
+            gram: None,
             status: status.unwrap_or(Status::IterationLimit),
             iterations: control.iterations(),
         })

@@ -5,6 +5,8 @@
 //! transformations, SIAM J. Sci. Stat. Comput. 10, 1989). No column is ever taken for dependent here: what is
 //! negligible is decided from R, once all rows are in it.
 
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
 
@@ -65,6 +67,29 @@ impl Triangle {
             let x = c[j];
             axpy(-x, &column[..j], &mut c[..j]);
         }
+    }
+
+    /// R with RᵀR the matrix of these entries, by Cholesky's method; none if that is not positive definite.
+    pub(crate) fn of_gram(width: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Triangle> {
+        let mut lower = Mat::from_fn(width, width, entry);
+        let scratch = cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default());
+        cholesky_in_place(
+            lower.as_mut(),
+            Default::default(),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            Default::default(),
+        )
+        .ok()?;
+        let values = (0..width * width).map(|at| {
+            let (i, j) = (at % width, at / width);
+            if i <= j { lower[(j, i)] } else { 0.0 }
+        });
+        Some(Triangle {
+            rows: width,
+            columns: width,
+            values: values.collect(),
+        })
     }
 
     /// 1/√(least eigenvalue of RᵀR) by a few steps of inverse iteration: the norm of R⁻¹, or a little less.

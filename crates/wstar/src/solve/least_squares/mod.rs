@@ -22,6 +22,7 @@ pub use report::LeastSquaresReport;
 pub use svd::Svd;
 
 pub(crate) use extended::Extended;
+pub(crate) use householder::Triangle;
 pub(crate) use report::Solved;
 pub(crate) use system::System;
 

@@ -216,6 +216,7 @@ pub(super) fn solve(
     Solution {
         parameters: refined.at.iter().map(|x| x.value()).collect(),
         dual: None,
+        gram: None,
         status: refined.status.unwrap_or(Status::IterationLimit),
         iterations: control.iterations(),
     }

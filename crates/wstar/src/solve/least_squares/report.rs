@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::householder::{Triangle, pivoted};
 use super::refine::{MOST_EXTENDED, equilibrate};
 use super::svd::decompose;
-use super::{Extended, System};
-use crate::error::Result;
+use super::{Extended, System, power_of_two};
+use crate::error::{Error, Result};
 use crate::kernel::dense::dot;
 use crate::kernel::double_double::DoubleDouble;
 use crate::oracle::{Layout, Rows};
@@ -58,28 +58,60 @@ impl Solved {
         let mut scale = system.scale.clone();
         let mut triangle = system.triangle();
         equilibrate(&mut triangle, &mut scale);
-        let (rank, condition_number) = rank(&triangle, system.threshold())?;
-        let (residual_sum_of_squares, total_sum_of_squares) = sums_of_squares(&system, parameters);
-        let total_weight = rows.total_weight();
-        let degrees_of_freedom = (total_weight - rank as f64).max(0.0);
-        let report = LeastSquaresReport {
-            rank,
-            parameters: system.width(),
-            condition_number,
-            total_weight,
-            residual_sum_of_squares,
-            total_sum_of_squares,
-            degrees_of_freedom,
-            residual_deviation: (degrees_of_freedom > 0.0)
-                .then(|| (residual_sum_of_squares / degrees_of_freedom).sqrt()),
-            r_squared: (total_sum_of_squares > 0.0)
-                .then(|| 1.0 - residual_sum_of_squares / total_sum_of_squares),
-        };
-        let inverse_diagonal = (rank == system.width()).then(|| inverse_diagonal(&system, &triangle, &scale));
+        let rank = rank(&triangle, system.threshold())?;
+        let at: Vec<DoubleDouble> = parameters.iter().copied().map(DoubleDouble::from).collect();
+        // With no penalty the objective is half of Σ cᵢ (yᵢ − zᵢ)².
+        let squares = (2.0 * system.descent(&at).1, total_sum_of_squares(rows, layout));
+        let full = rank.0 == layout.len();
         Ok(Solved {
-            report,
-            inverse_diagonal,
+            report: report(layout.len(), rank, rows.total_weight(), squares),
+            inverse_diagonal: full.then(|| exact_inverse_diagonal(&system, &triangle, &scale)),
         })
+    }
+
+    /// From X̃ᵀCX̃ of the rows, whose columns are known to be far from dependent, and the residual sum of squares.
+    pub(crate) fn from_gram(
+        rows: &Rows<'_>,
+        layout: Layout,
+        gram: &[f64],
+        residual_sum_of_squares: f64,
+    ) -> Result<Self> {
+        let width = layout.len();
+        let scale: Vec<f64> = (0..width)
+            .map(|j| power_of_two(gram[j * width + j].sqrt()))
+            .collect();
+        let scaled = |i: usize, j: usize| gram[j * width + i] * scale[i] * scale[j];
+        let triangle = Triangle::of_gram(width, scaled)
+            .ok_or_else(|| Error::data("the columns depend on each other"))?;
+        let values = decompose(&triangle, false)?.0;
+        let ends = values.first().copied().zip(values.last().copied());
+        let condition_number = ends.map_or(1.0, |(largest, least)| largest / least);
+        let squares = (residual_sum_of_squares, total_sum_of_squares(rows, layout));
+        Ok(Solved {
+            report: report(width, (width, condition_number), rows.total_weight(), squares),
+            inverse_diagonal: Some(inverse_diagonal(&triangle, &scale)),
+        })
+    }
+}
+
+fn report(
+    parameters: usize,
+    (rank, condition_number): (usize, f64),
+    total_weight: f64,
+    (residual_sum_of_squares, total_sum_of_squares): (f64, f64),
+) -> LeastSquaresReport {
+    let degrees_of_freedom = (total_weight - rank as f64).max(0.0);
+    LeastSquaresReport {
+        rank,
+        parameters,
+        condition_number,
+        total_weight,
+        residual_sum_of_squares,
+        total_sum_of_squares,
+        degrees_of_freedom,
+        residual_deviation: (degrees_of_freedom > 0.0)
+            .then(|| (residual_sum_of_squares / degrees_of_freedom).sqrt()),
+        r_squared: (total_sum_of_squares > 0.0).then(|| 1.0 - residual_sum_of_squares / total_sum_of_squares),
     }
 }
 
@@ -105,32 +137,35 @@ fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
     Ok((rank, if rank == 0 { 1.0 } else { largest / least }))
 }
 
-fn sums_of_squares(system: &System<'_>, parameters: &[f64]) -> (f64, f64) {
-    let at: Vec<DoubleDouble> = parameters.iter().copied().map(DoubleDouble::from).collect();
-    // With no penalty the objective is half of Σ cᵢ (yᵢ − zᵢ)².
-    let residual = 2.0 * system.descent(&at).1;
+/// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
+fn total_sum_of_squares(rows: &Rows<'_>, layout: Layout) -> f64 {
+    let each = || {
+        rows.targets
+            .iter()
+            .enumerate()
+            .map(|(i, &y)| (y, rows.weights.get(i)))
+    };
     let mut mean = DoubleDouble::ZERO;
-    let everything = 0..system.rows.len();
-    if system.layout.intercept {
+    if layout.intercept {
         let mut total = DoubleDouble::ZERO;
-        system.each(everything.clone(), |i, weight| {
+        for (y, weight) in each().filter(|(_, weight)| *weight > 0.0) {
             total += DoubleDouble::from(weight);
-            mean += DoubleDouble::product(weight, system.rows.targets[i]);
-        });
+            mean += DoubleDouble::product(weight, y);
+        }
         if total.value() > 0.0 {
             mean = mean / total;
         }
     }
     let mut sum = DoubleDouble::ZERO;
-    system.each(everything, |i, weight| {
-        let from_mean = DoubleDouble::from(system.rows.targets[i]) - mean;
+    for (y, weight) in each().filter(|(_, weight)| *weight > 0.0) {
+        let from_mean = DoubleDouble::from(y) - mean;
         sum += from_mean * from_mean * weight;
-    });
-    (residual, sum.value())
+    }
+    sum.value()
 }
 
 /// The diagonal of (X̃ᵀCX̃)⁻¹: to full accuracy where that is not too much work, else from R.
-fn inverse_diagonal(system: &System<'_>, triangle: &Triangle, scale: &[f64]) -> Vec<f64> {
+fn exact_inverse_diagonal(system: &System<'_>, triangle: &Triangle, scale: &[f64]) -> Vec<f64> {
     let width = system.width();
     let work = system.rows.len() as f64 * (width * width) as f64;
     if width <= MOST_EXTENDED
@@ -139,6 +174,12 @@ fn inverse_diagonal(system: &System<'_>, triangle: &Triangle, scale: &[f64]) -> 
     {
         return extended.inverse_diagonal();
     }
+    inverse_diagonal(triangle, scale)
+}
+
+/// The same from R of columns that were multiplied by `scale`.
+fn inverse_diagonal(triangle: &Triangle, scale: &[f64]) -> Vec<f64> {
+    let width = scale.len();
     (0..width)
         .map(|j| {
             let mut unit = vec![0.0; width];

@@ -173,6 +173,7 @@ pub(crate) fn prox_newton(
     Ok(Solution {
         parameters: at,
         dual: None,
+        gram: None,
         status,
         iterations: control.iterations(),
     })
