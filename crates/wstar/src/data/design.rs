@@ -55,6 +55,7 @@ impl<T> Dense<T> {
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> &[T] {
         &self.values[i * self.features..(i + 1) * self.features]
     }
@@ -140,6 +141,7 @@ impl<T> Csr<T> {
     }
 
     /// Columns and values of row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> (&[u32], &[T]) {
         let span = self.starts[i]..self.starts[i + 1];
         (&self.indices[span.clone()], &self.values[span])
@@ -207,6 +209,7 @@ impl Design {
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         match self {
             Design::Dense32(matrix) => Row::Dense32(matrix.row(i)),

@@ -22,6 +22,7 @@ pub enum Row<'a> {
 
 impl Row<'_> {
     /// `x·w`. Entries of a sparse row beyond the end of `w` meet a weight of 0.
+    #[inline]
     pub fn dot(self, w: &[f64]) -> f64 {
         match self {
             Row::Dense32(x) => dense::dot(x, w),
@@ -34,6 +35,7 @@ impl Row<'_> {
     }
 
     /// `w += scale·x`. The vector must be as long as the row's largest index asks for.
+    #[inline]
     pub fn add_to(self, scale: f64, w: &mut [f64]) {
         match self {
             Row::Dense32(x) => dense::axpy(scale, x, w),
@@ -87,6 +89,7 @@ impl Row<'_> {
     }
 
     /// Calls `visit(column, value)` for every stored entry, in order of columns.
+    #[inline]
     pub fn for_each(self, mut visit: impl FnMut(usize, f64)) {
         match self {
             Row::Dense32(x) => (0..).zip(x).for_each(|(j, &v)| visit(j, v.into())),

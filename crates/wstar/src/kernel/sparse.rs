@@ -14,6 +14,7 @@ fn meeting(indices: &[u32], length: usize) -> usize {
 }
 
 /// `x·w`; entries beyond the end of `w` meet a weight of 0.
+#[inline]
 pub fn dot<T: Copy + Into<f64>>(indices: &[u32], values: &[T], w: &[f64]) -> f64 {
     // A row of a few entries is over before a gather has begun.
     #[cfg(target_arch = "x86_64")]
@@ -24,6 +25,7 @@ pub fn dot<T: Copy + Into<f64>>(indices: &[u32], values: &[T], w: &[f64]) -> f64
     dot_plain(indices, values, w)
 }
 
+#[inline]
 fn dot_plain<T: Copy + Into<f64>>(indices: &[u32], values: &[T], w: &[f64]) -> f64 {
     let stored = meeting(indices, w.len()).min(values.len());
     let (indices, rest) = indices[..stored].as_chunks::<LANES>();
@@ -60,6 +62,7 @@ pub fn dot_each<T: Copy + Into<f64>, const N: usize>(
 }
 
 /// `w[j] += scale·x[j]` for every stored entry; entries beyond the end of `w` are left out.
+#[inline]
 pub fn axpy<T: Copy + Into<f64>>(scale: f64, indices: &[u32], values: &[T], w: &mut [f64]) {
     for (&j, &v) in indices.iter().zip(values) {
         if let Some(w) = w.get_mut(j as usize) {

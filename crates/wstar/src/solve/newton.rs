@@ -40,8 +40,8 @@ const REFINEMENTS: usize = 2;
 /// The share of the slope that a whole step must bring, lest a line be searched instead.
 const SUFFICIENT: f64 = 0.1;
 /// A relative decrement at which the Hessian hardly changes any more.
-const NEAR: f64 = 1e-3;
-/// The share of the decrement that a step with an old Hessian may leave, lest all further ones be made anew.
+const NEAR: f64 = 2e-3;
+/// The share of the decrement that a step with an old Hessian may leave, lest the Hessian be made anew.
 const SLOW: f64 = 0.05;
 /// A step that is expected to leave this share of the gap that was asked for ends the run unseen.
 const SURE: f64 = 0.1;
@@ -83,8 +83,7 @@ impl Solver for Newton {
         let mut factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
         let mut trust = problem.loss.is_convex();
         let mut last_gap = None;
-        let mut last_decrement = f64::INFINITY;
-        let mut thrifty = problem.loss.is_convex();
+        let mut last_decrement = None;
         loop {
             let gradient = problem.full_gradient(&at, &evaluated);
             let mut step = factor.solve(&gradient);
@@ -93,14 +92,17 @@ impl Solver for Newton {
             if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
                 return Ok(run.end(status, at));
             }
-            // Near the optimum a Hessian serves for several steps, as long as each brings the decrement
-            // down well.
+            // Near the optimum a Hessian serves for several steps, as long as each brings the decrement down well. The
+            // first step with it squares the error e; the next ones leave about twice e of theirs, and the
+            // decrement falls with the squares of both.
             let stale = evaluated.hessian.is_empty() && problem.loss != LossName::Squared;
-            if stale && decrement > SLOW * last_decrement {
-                thrifty = false;
-            }
-            last_decrement = decrement;
-            let near = thrifty && decrement <= NEAR * evaluated.objective.abs();
+            let near = problem.loss.is_convex()
+                && match last_decrement {
+                    Some(last) if stale => decrement <= SLOW * last,
+                    Some(last) => 4.0 * decrement <= SLOW * last,
+                    None => decrement <= NEAR * evaluated.objective.abs(),
+                };
+            last_decrement = Some(decrement);
             if stale && !near {
                 evaluated = problem.hessian(&at)?;
                 factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
