@@ -87,7 +87,7 @@ impl Kind {
     pub fn size(self) -> Size {
         let (width, height) = match self {
             Kind::Roc | Kind::PrecisionRecall | Kind::Calibration | Kind::Confusion => (640, 540),
-            Kind::Boundary | Kind::Components => (640, 540),
+            Kind::Boundary | Kind::Components | Kind::Coefficients => (640, 540),
             _ => (640, 420),
         };
         Size { width, height }

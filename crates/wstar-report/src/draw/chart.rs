@@ -1,7 +1,7 @@
 //! A chart as plain data, and how it is drawn.
 
 use plotters::backend::SVGBackend;
-use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::types::RangedCoordf64;
@@ -185,7 +185,7 @@ impl Chart {
         let body = svg.split_once('>').map_or("", |(_, body)| body);
         let (id, title, description) = (&self.id, escaped(&self.title), escaped(&self.description));
         let head = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" \
              aria-labelledby=\"{id}-title {id}-description\">\n<title id=\"{id}-title\">{title}</title>\n\
              <desc id=\"{id}-description\">{description}</desc>",
             size.width,
@@ -273,10 +273,12 @@ impl Chart {
         if self.y.names().is_empty() {
             mesh.y_desc(self.y.label.clone());
         } else {
-            mesh.disable_y_mesh();
+            mesh.disable_y_mesh()
+                .set_tick_mark_size(LabelAreaPosition::Left, 0);
         }
         if !self.x.names().is_empty() {
-            mesh.disable_x_mesh();
+            mesh.disable_x_mesh()
+                .set_tick_mark_size(LabelAreaPosition::Bottom, 0);
         }
         mesh.draw().map_err(failed)
     }

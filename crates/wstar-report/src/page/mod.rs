@@ -55,8 +55,8 @@ pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Resu
         proof::claim(subject, standing),
         sections::judgement(subject, standing, made),
         sections::notes(subject),
+        format!("<div class=\"pictures\">\n{figures}</div>\n"),
         sections::weights(subject),
-        format!("<div class=\"pictures\">\n{figures}</div>\n<p></p>\n"),
         sections::made(subject, standing, made, &missing),
     ];
     Ok(format!(

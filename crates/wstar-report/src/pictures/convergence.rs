@@ -18,6 +18,15 @@ pub(crate) fn convergence(model: &Model) -> Option<Chart> {
     }
 }
 
+/// Where the points stand: by passes over the data, which start again with each of several problems; then by iterations.
+fn across(history: &History) -> (&[u64], &'static str) {
+    let (first, last) = (history.passes.first(), history.passes.last());
+    match history.passes.windows(2).all(|pair| pair[0] <= pair[1]) && first < last {
+        true => (&history.passes, "passes over the data"),
+        false => (&history.iterations, "iteration"),
+    }
+}
+
 fn solver(model: &Model) -> String {
     (model.fit.solver.as_ref()).map_or_else(String::new, |solver| format!(" by {}", solver.name.name()))
 }
@@ -25,15 +34,16 @@ fn solver(model: &Model) -> String {
 fn gaps(model: &Model, history: &History) -> Chart {
     // A gap of 0 has no logarithm; nobody tells it from rounding.
     const LEAST: f64 = 1e-17;
-    let known = history.iterations.iter().zip(&history.gaps);
-    let path: Vec<(f64, f64)> = known
+    let (places, label) = across(history);
+    let path: Vec<(f64, f64)> = places
+        .iter()
+        .zip(&history.gaps)
         .filter_map(|(&at, gap)| Some((at as f64, gap.as_ref()?.max(LEAST).log10())))
         .collect();
     let tol = model.settings.tol().log10();
     let (low, high) = around(path.iter().map(|point| point.1).chain([tol]), 0.0);
     let y = ((low - 0.3).floor(), (high + 0.3).ceil());
-    let last = *history.iterations.last().unwrap_or(&1) as f64;
-    let x = (1.0 - 0.02 * last, 1.02 * last.max(2.0));
+    let x = around(path.iter().map(|point| point.0), 0.02);
     Chart {
         id: "convergence".into(),
         title: format!("The gap closing{}", solver(model)),
@@ -44,7 +54,7 @@ fn gaps(model: &Model, history: &History) -> Chart {
             passes(model.fit.passes),
             number(model.settings.tol())
         ),
-        x: axis("iteration", x),
+        x: axis(label, x),
         y: Axis {
             ticks: Ticks::Powers,
             ..axis("relative gap", y)
@@ -73,8 +83,8 @@ fn dots(path: Vec<(f64, f64)>) -> Mark {
 }
 
 fn objectives(model: &Model, history: &History) -> Chart {
-    let path: Vec<(f64, f64)> = history
-        .iterations
+    let (places, label) = across(history);
+    let path: Vec<(f64, f64)> = places
         .iter()
         .zip(&history.objectives)
         .map(|(&at, &value)| (at as f64, value))
@@ -87,7 +97,7 @@ fn objectives(model: &Model, history: &History) -> Chart {
             plural(model.fit.iterations, "iteration"),
             passes(model.fit.passes)
         ),
-        x: axis("iteration", around(path.iter().map(|point| point.0), 0.02)),
+        x: axis(label, around(path.iter().map(|point| point.0), 0.02)),
         y: axis("objective", around(path.iter().map(|point| point.1), 0.05)),
         marks: vec![line(path.clone(), Ink::Accent, 1.6), dots(path)],
         legend: Vec::new(),
