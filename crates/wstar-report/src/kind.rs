@@ -98,29 +98,24 @@ impl Kind {
         self.chart(subject)?.draw(size)
     }
 
-    pub(crate) fn chart(self, subject: &Subject<'_>) -> Result<Chart> {
-        let about_classes = matches!(
-            self,
-            Kind::Roc
-                | Kind::PrecisionRecall
-                | Kind::Calibration
-                | Kind::Scores
-                | Kind::Confusion
-                | Kind::Boundary
-                | Kind::Components
-        );
-        let about_numbers = matches!(self, Kind::Residuals | Kind::ResidualHistogram);
+    /// Whether it is about what the model predicts: classes, numbers, or either.
+    pub(crate) fn is_about(self, subject: &Subject<'_>) -> bool {
         let regression = subject.model.predictor.is_regression();
-        if about_classes && regression {
-            return Err(unfit(
-                self,
-                "the model predicts a number, and this is about classes",
-            ));
+        match self {
+            Kind::Residuals | Kind::ResidualHistogram => regression,
+            Kind::Coefficients | Kind::Convergence => true,
+            _ => !regression,
         }
-        if about_numbers && !regression {
+    }
+
+    pub(crate) fn chart(self, subject: &Subject<'_>) -> Result<Chart> {
+        if !self.is_about(subject) {
             return Err(unfit(
                 self,
-                "the model predicts classes, and this is about numbers",
+                match subject.model.predictor.is_regression() {
+                    true => "the model predicts a number, and this is about classes",
+                    false => "the model predicts classes, and this is about numbers",
+                },
             ));
         }
         let chart = match self {

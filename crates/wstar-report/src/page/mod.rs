@@ -35,7 +35,7 @@ const POLICY: &str =
 pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Result<String> {
     let mut figures = String::new();
     let mut missing = Vec::new();
-    for kind in Kind::ALL {
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.is_about(subject)) {
         match kind.chart(subject) {
             Ok(chart) => {
                 let picture = chart.draw(kind.size())?;
@@ -45,7 +45,7 @@ pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Resu
                     picture.embedded()
                 );
             }
-            Err(error) => missing.push((kind, error.message().to_string())),
+            Err(error) => missing.push(error.message().to_string()),
         }
     }
     let model = subject.model;

@@ -16,8 +16,9 @@ fn meaning(certificate: &Certificate) -> &'static str {
         }
         Certificate::MistakeBound { .. } => {
             "A perceptron cannot make more updates than this on these rows, whatever their order: R is the length of the \
-             longest row and γ the margin of a hyperplane that is kept with the model (Novikoff 1962; Freund and Schapire \
-             1999 where nothing separates the classes)."
+             longest row and γ the margin of a hyperplane that is kept with the model (Novikoff 1962). Where the rows do \
+             not all keep that margin, D says by how much they miss it, and k is the number of passes (Freund and Schapire \
+             1999)."
         }
         Certificate::Separation { .. } => {
             "The first number is the margin of this very hyperplane. The second is half the distance between two points, one \

@@ -9,7 +9,6 @@ use super::Made;
 use super::table::{facts, list, table, tiles};
 use crate::draw::escaped;
 use crate::how::{command, how, quoted};
-use crate::kind::Kind;
 use crate::pictures::coefficients::{columns, heaviest};
 use crate::subject::{MOST_CLASSES, Standing, Subject};
 use crate::words::{count, number, passes, percent, plural, shortened};
@@ -221,7 +220,7 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
                 Test::T => "t",
                 Test::Z => "z",
             };
-            let level = format!("{} interval", percent(inference.level));
+            let level = format!("{} % interval", number(100.0 * inference.level));
             let mut line = Vec::new();
             for (name, value) in [
                 ("log-likelihood", inference.log_likelihood),
@@ -231,6 +230,9 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
                 ("adjusted R²", inference.adjusted_r_squared),
             ] {
                 line.extend(value.map(|value| format!("{name} {}", number(value))));
+            }
+            if model.schema.scaling.is_some() {
+                line.push("of standardised columns".into());
             }
             text += &format!("<p class=\"quiet\">{}</p>\n", escaped(&line.join(", ")));
             ["feature", "weight", "std. error", statistic, "p", &level]
@@ -307,7 +309,7 @@ pub(super) fn made(
     subject: &Subject<'_>,
     standing: &Standing,
     made: &Made<'_>,
-    missing: &[(Kind, String)],
+    missing: &[String],
 ) -> String {
     let model = subject.model;
     let (file, data) = (quoted(made.model), quoted(made.data));
@@ -318,6 +320,11 @@ pub(super) fn made(
         }
         (Some(digest), _) => format!("{digest} (of the training rows, as the model sees them)"),
         (None, _) => "not kept in the model file".into(),
+    };
+    let step = if model.method.is_online() {
+        "update"
+    } else {
+        "iteration"
     };
     let mut shown = vec![
         ("training", train_line(standing, &train)),
@@ -330,7 +337,7 @@ pub(super) fn made(
                 "{} after {} and {}",
                 model.fit.status.in_words(),
                 passes(model.fit.passes),
-                plural(model.fit.iterations, "iteration")
+                plural(model.fit.iterations, step)
             ),
         ),
         ("seed", model.settings.seed.to_string()),
@@ -343,14 +350,10 @@ pub(super) fn made(
         "<section aria-labelledby=\"made\">\n<h2 id=\"made\">How it was made</h2>\n{}",
         facts(&shown)
     );
-    let absent: Vec<String> = missing
-        .iter()
-        .map(|(kind, why)| format!("{}: {why}", kind.description()))
-        .collect();
-    if !absent.is_empty() {
+    if !missing.is_empty() {
         text += &format!(
             "<details><summary>Pictures that are not here, and why</summary>\n{}</details>\n",
-            list(absent)
+            list(missing.iter().cloned())
         );
     }
     text + "</section>\n"

@@ -162,11 +162,20 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
     let first = features
         .iter()
         .max_by(|a, b| a.weights[0].abs().total_cmp(&b.weights[0].abs()))?;
+    let units = match inferred && model.schema.scaling.is_some() {
+        true => "of the standardised columns",
+        false => "in the units of the columns",
+    };
+    let of = if planes > 1 {
+        format!(" of {}", names[0])
+    } else {
+        String::new()
+    };
     Some(Chart {
         id: "coefficients".into(),
         title: format!("{which}{with}"),
         description: format!(
-            "{which} by feature{with}, in the units of the columns. The heaviest of the first column is {}, {}.",
+            "{which} by feature{with}, {units}. The heaviest{of} is {}, {}.",
             first.name,
             number(first.weights[0])
         ),
