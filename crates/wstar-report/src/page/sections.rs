@@ -267,7 +267,7 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
         let left = count((all - features.len()) as u64);
         text += &format!("<p class=\"quiet\">… and {left} lighter ones (wstar inspect --top N)</p>\n");
     }
-    Some(("The weights", table("The weights", &head, &rows) + &text))
+    Some(("The weights", table("Weights by feature", &head, &rows) + &text))
 }
 
 /// For each class the words that speak most for it; with one hyperplane its two ends.
