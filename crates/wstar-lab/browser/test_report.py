@@ -72,7 +72,7 @@ def test_a_report_reads_well(read, name, theme):
     page = read(name, color_scheme=theme)
     assert page.locator(".verdict strong").inner_text() == "Proved:"
     figures = page.locator("figure svg")
-    assert figures.count() >= 4
+    assert figures.count() >= 3
     for i in range(figures.count()):
         box = figures.nth(i).bounding_box()
         assert box["width"] > 300 and box["height"] > 150

@@ -9,10 +9,19 @@ use crate::words::{number, passes, plural};
 
 pub(crate) fn convergence(model: &Model) -> Option<Chart> {
     match (&model.history, model.fit.mistakes_by_pass.as_slice()) {
-        (Some(history), _) if history.gaps.iter().flatten().any(|&gap| gap > 0.0) => {
+        // A solver that was there at its first step has no way to show.
+        (Some(history), _)
+            if history
+                .gaps
+                .iter()
+                .flatten()
+                .any(|&gap| gap > model.settings.tol()) =>
+        {
             Some(gaps(model, history))
         }
-        (Some(history), _) if history.len() > 1 => Some(objectives(model, history)),
+        (Some(history), _) if history.objectives.windows(2).any(|pair| pair[0] != pair[1]) => {
+            Some(objectives(model, history))
+        }
         (_, [_, _, ..]) => Some(mistakes(model)),
         _ => None,
     }
