@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wstar::settings::Method;
 
+use crate::drawing::{PlotArgs, ReportArgs};
 use crate::learning::LearningArgs;
 
 /// Classic linear models that come with a proof.
@@ -17,6 +18,7 @@ use crate::learning::LearningArgs;
   wstar train mail.csv --text message --method averaged-perceptron --holdout 0.2
   wstar predict mail.wstar.json new.csv --scores
   wstar verify mail.wstar.json mail.csv
+  wstar report mail.wstar.json mail.csv -o mail.html
 
 DATA is a file, - for standard input, or a data set inside the program (see `wstar datasets`).
 Exit codes: 0 done, and it holds; 1 done, and the answer is no; 2 bad usage or bad input.")]
@@ -46,6 +48,10 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// List the data sets inside the program, or print one
     Datasets(DatasetsArgs),
+    /// Put a model, its proof and its pictures on one page that can be sent to anyone
+    Report(ReportArgs),
+    /// Draw one picture of a model, as SVG or PNG
+    Plot(PlotArgs),
     /// Open the lab: a page on which methods learn before one's eyes
     Lab(LabArgs),
 }

@@ -11,10 +11,10 @@ use wstar::io::{self, Source};
 use wstar::model::evaluate;
 use wstar::settings::{Method, Settings};
 use wstar::{Error, Model, fit};
+use wstar_report::words::shortened;
 
 use crate::args::CompareArgs;
 use crate::output::{self, Style, count, number, percent, plural};
-use crate::summary::shortened;
 use crate::watch::{Follower, Show, catch_interrupt};
 use crate::{Answer, input, json as objects, train, weights};
 

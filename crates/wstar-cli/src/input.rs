@@ -130,7 +130,86 @@ pub(crate) fn read_for(
         with_weights: purpose != Purpose::Predict,
     };
     let data = prepare_for(model, raw, &how)?;
-    if purpose != Purpose::Predict && data.target == Target::Unknown {
+    if purpose != Purpose::Predict {
+        known_target(model, &data, target, &source)?;
+    }
+    Ok(data)
+}
+
+/// Rows for a report: those to judge the model on, and those it may have been trained on.
+pub(crate) struct Parts {
+    /// The rows to judge by; with rows held out of the training, only those.
+    pub(crate) judged: Dataset,
+    /// The rows of the training, if others were held out; else they are those to judge by.
+    pub(crate) training: Option<Dataset>,
+}
+
+/// Rows for a report. Of the very file of a training that held rows out, both parts; else all rows.
+pub(crate) fn read_parts(model: &Model, name: &str, file: &FileArgs, matching: &MatchArgs) -> Result<Parts> {
+    let source = Source::parse(name)?;
+    let target = matching.target.as_deref();
+    let raw = io::read(&source, &read_options(file)?.matching(&model.schema, target))?;
+    let how = Applied {
+        unseen: match matching.unseen {
+            UnseenArg::Ignore => Unseen::Ignore,
+            UnseenArg::Refuse => Unseen::Refuse,
+        },
+        drop_missing: true,
+        with_target: true,
+        target: target.map(str::to_string),
+        with_weights: true,
+    };
+    if let (Some(fraction), Some(digest)) = (model.settings.holdout, &model.digest)
+        && let Ok((train, test)) =
+            data::split_raw(raw.clone(), &preparation_of(model), fraction, model.settings.seed)
+        && let Ok(training) = prepare_for(model, train, &how)
+        && training.digest() == *digest
+    {
+        // A level that only held-out rows have is no reason for having no report.
+        let how = Applied {
+            unseen: Unseen::Ignore,
+            ..how
+        };
+        return Ok(Parts {
+            judged: prepare_for(model, test, &how)?,
+            training: Some(training),
+        });
+    }
+    let judged = prepare_for(model, raw, &how)?;
+    known_target(model, &judged, target, &source)?;
+    Ok(Parts {
+        judged,
+        training: None,
+    })
+}
+
+/// The columns of a file that a model does not know; none of a stream, or where they cannot be told.
+pub(crate) fn unused_columns(model: &Model, name: &str, file: &FileArgs) -> Vec<String> {
+    const PEEK: usize = 1 << 16;
+    let first = || {
+        let source = Source::parse(name)
+            .ok()
+            .filter(|source| !matches!(source, Source::Stdin))?;
+        let mut chunks = Chunks::open(&source, &read_options(file).ok()?, PEEK).ok()?;
+        chunks.next().ok()?
+    };
+    let Some(Raw::Table(table)) = first() else {
+        return Vec::new();
+    };
+    let schema = &model.schema;
+    let names = table.columns.into_iter().map(|column| column.name);
+    names
+        .filter(|name| {
+            schema.columns.iter().all(|column| column.name != *name)
+                && schema.target.as_ref() != Some(name)
+                && schema.sample_weight.as_ref() != Some(name)
+        })
+        .collect()
+}
+
+/// Refuses rows without a target.
+fn known_target(model: &Model, data: &Dataset, target: Option<&str>, source: &Source) -> Result<()> {
+    if data.target == Target::Unknown {
         let named = target
             .or(model.schema.target.as_deref())
             .unwrap_or("with the labels");
@@ -139,7 +218,7 @@ pub(crate) fn read_for(
             .in_file(source.name())
             .into());
     }
-    Ok(data)
+    Ok(())
 }
 
 /// The rows of a training, as they were, a chunk at a time.

@@ -4,10 +4,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use wstar::Model;
+use wstar_report::claim;
+use wstar_report::words::passes;
 
 use crate::args::InspectArgs;
 use crate::output::{self, plural};
-use crate::{Answer, claim, json, summary, weights};
+use crate::{Answer, json, summary, weights};
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Answer> {
     let model = Model::load(&args.model)?;
@@ -33,14 +35,14 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Answer> {
         results,
         "fit: {} after {} and {}",
         model.fit.status.in_words(),
-        summary::passes(model.fit.passes),
+        passes(model.fit.passes),
         plural(model.fit.iterations, "update")
     )?;
     writeln!(
         results,
         "claim ({}): {}",
         model.certificate.kind(),
-        claim::claim(&model.certificate, &model.classes)
+        claim(&model.certificate, &model.classes)
     )?;
     writeln!(results)?;
     results.write_all(weights::weights(&model, args.top).as_bytes())?;

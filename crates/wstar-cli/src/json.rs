@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin};
 use wstar::data::Classes;
 use wstar::inference::Inference;
-use wstar::model::{Hyperplane, Judgement, SoftMargin};
+use wstar::model::{Judgement, SoftMargin};
 use wstar::settings::Method;
 use wstar::{Model, model::Verdict};
 
@@ -50,7 +50,7 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     if let Some(quantile) = model.settings.quantile {
         object["quantile"] = json!(quantile);
     }
-    if let Some(planes) = hyperplanes(model)
+    if let Some(planes) = model.raw_hyperplanes()
         && (all_weights || planes.len() * model.schema.features <= MOST_WEIGHTS)
     {
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
@@ -134,17 +134,6 @@ fn solver(model: &Model) -> Value {
         (None, Some(rule)) => json!(rule),
         (None, None) => json!("auto"),
     }
-}
-
-/// The hyperplanes of a model in the units of the raw columns, if it is linear.
-pub(crate) fn hyperplanes(model: &Model) -> Option<Vec<Hyperplane>> {
-    let mut planes = model.predictor.hyperplanes()?;
-    if let Some(scaling) = &model.schema.scaling {
-        for plane in &mut planes {
-            scaling.unscale(&mut plane.weights, &mut plane.intercept);
-        }
-    }
-    Some(planes)
 }
 
 /// A certificate: the numbers of one claim, or for several discriminants their sums and extremes, with
@@ -319,7 +308,7 @@ pub(crate) fn inspected(model: &Model) -> Value {
         "fit": model.fit,
         "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
     });
-    if let Some(planes) = hyperplanes(model) {
+    if let Some(planes) = model.raw_hyperplanes() {
         object["names"] = model.schema.feature_names().collect();
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();

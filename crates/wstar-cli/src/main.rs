@@ -3,9 +3,9 @@
 //! 0: done, and it holds. 1: done, and the answer is no. 2: bad usage or bad input.
 
 mod args;
-mod claim;
 mod compare;
 mod datasets;
+mod drawing;
 mod evaluate;
 mod input;
 mod inspect;
@@ -13,7 +13,9 @@ mod json;
 mod lab;
 mod learning;
 mod output;
+mod plot;
 mod predict;
+mod report;
 mod separate;
 mod stream;
 mod summary;
@@ -82,6 +84,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Compare(compare) => compare::run(compare),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
+        Command::Report(report) => report::run(report),
+        Command::Plot(plot) => plot::run(plot),
         Command::Lab(lab) => lab::run(lab),
     }
 }

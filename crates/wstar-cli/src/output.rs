@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+pub(crate) use wstar_report::words::{count, number, percent, plural};
+
 /// Standard output, buffered.
 pub(crate) fn results() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
@@ -65,51 +67,6 @@ impl Style {
     }
 }
 
-/// A number with about four digits that count, as a person would write it.
-pub(crate) fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        "0".into()
-    } else if (1e-3..1e5).contains(&size) {
-        let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
-        let text = format!("{value:.digits$}");
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-            false => text,
-        }
-    } else {
-        format!("{value:.3e}")
-    }
-}
-
-/// A whole number with its thousands set apart.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A share as a percentage.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-/// "1 row", "2 rows".
-pub(crate) fn plural(value: u64, noun: &str) -> String {
-    let ending = match (value, noun.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {noun}{ending}", count(value))
-}
-
 /// A cell of a CSV file, quoted where it has to be.
 pub(crate) fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
@@ -124,13 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_true() {
-        let shown = [0.0, 1.0, -2.417_34, 0.001_234_56, 12345.6, 1e-7, 3.0e9].map(number);
-        assert_eq!(
-            shown,
-            ["0", "1", "-2.417", "0.001235", "12346", "1.000e-7", "3.000e9"]
-        );
-        assert_eq!([7, 1234, 1_000_000].map(count), ["7", "1,234", "1,000,000"]);
+    fn cells_are_quoted_where_they_have_to_be() {
         assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

@@ -6,12 +6,12 @@ use anyhow::Result;
 use wstar::Model;
 use wstar::certify::Certificate;
 use wstar::model::{Judgement, Predictor};
-use wstar::penalty::PenaltyName;
 use wstar::settings::{Method, Settings};
 use wstar::watch::Status;
+use wstar_report::claim;
+use wstar_report::words::{passes, shortened};
 
 use crate::args::TrainArgs;
-use crate::claim::claim;
 use crate::output::{self, Style, count, number, percent, plural};
 use crate::support;
 use crate::train::Trained;
@@ -57,7 +57,7 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
     let path = trained.path.display();
     let next = match args.data.as_str() {
         "-" => format!("wstar inspect {path}"),
-        data => format!("wstar verify {path} {data}"),
+        data => format!("wstar report {path} {data}"),
     };
     writeln!(results, "model: {path}          next: {next}")?;
     if args.verbose {
@@ -196,14 +196,6 @@ fn shortfall(model: &Model) -> String {
     }
 }
 
-pub(crate) fn passes(passes: u64) -> String {
-    if passes == 1 {
-        "1 pass".into()
-    } else {
-        format!("{} passes", count(passes))
-    }
-}
-
 fn judged(judgement: &Judgement) -> String {
     let evaluation = match judgement {
         Judgement::Classes(evaluation) => evaluation,
@@ -235,67 +227,14 @@ fn judged(judgement: &Judgement) -> String {
     text
 }
 
+/// How the model was made, and that there are other ways.
 fn how(model: &Model, by_default: bool) -> String {
-    let mut text = model.method.name().to_string();
-    if model.method.is_convex() {
-        return minimised(model, by_default);
+    let text = wstar_report::how(model);
+    match (by_default, model.method.is_convex()) {
+        (false, _) => text,
+        (true, true) => text + "; other methods: wstar train --help",
+        (true, false) => text + " (the default; others: wstar train --help)",
     }
-    if let Some(rule) = model.settings.rule {
-        text += &format!(", {rule:?} order").to_lowercase();
-    }
-    if model.method.is_online() {
-        text += &format!(
-            ", {}, {}",
-            passes(model.fit.passes),
-            plural(model.fit.iterations, "update")
-        );
-    }
-    if model.method == Method::MinError {
-        text += &format!(", {}", plural(model.fit.iterations, "node"));
-    }
-    if by_default {
-        text += " (the default; others: wstar train --help)";
-    }
-    text
-}
-
-/// How an objective was minimised.
-fn minimised(model: &Model, by_default: bool) -> String {
-    let settings = &model.settings;
-    let penalty = settings
-        .penalty
-        .unwrap_or(if model.method.is_regression() || settings.firth {
-            PenaltyName::None
-        } else {
-            PenaltyName::L2
-        });
-    let mut text = model.method.name().to_string();
-    if let Some(loss) = settings.loss {
-        text += &format!(", {} loss", loss.name());
-    }
-    if let Some(quantile) = settings.quantile {
-        text += &format!(", the {} quantile", number(quantile.value()));
-    }
-    let strength = match settings.lambda {
-        Some(lambda) => format!("λ = {}", number(lambda)),
-        None => format!("C = {}", number(settings.c.unwrap_or(1.0))),
-    };
-    text += &match penalty {
-        PenaltyName::None => ", no penalty".to_string(),
-        PenaltyName::L2 => format!(", ℓ2 with {strength}"),
-        PenaltyName::L1 => format!(", ℓ1 with {strength}"),
-        PenaltyName::ElasticNet => format!(
-            ", elastic net (ρ = {}) with {strength}",
-            number(settings.l1_ratio.unwrap_or(0.5))
-        ),
-    };
-    if let Some(solver) = &model.fit.solver {
-        text += &format!(", solver {} ({})", solver.name.name(), solver.why);
-    }
-    if by_default {
-        text += "; other methods: wstar train --help";
-    }
-    text
 }
 
 /// The settings that were given, as options.
@@ -313,12 +252,4 @@ pub(crate) fn settings(settings: &Settings) -> String {
         })
         .collect();
     given.join(" ")
-}
-
-pub(crate) fn shortened(items: &[String], most: usize) -> String {
-    if items.len() <= most {
-        items.join(", ")
-    } else {
-        format!("{}, … {} more", items[..most].join(", "), items.len() - most)
-    }
 }

@@ -95,6 +95,10 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     let mut follower = Follower::new(show, args.trace.as_deref())?;
     let model =
         fit_from(&data, settings, &origin, &mut follower).map_err(|error| error.in_file(source.name()))?;
+    let model = Model {
+        digest: Some(data.digest()),
+        ..model
+    };
     let fitted = fitting.elapsed();
     let solve = follower.solved();
     follower.finish()?;

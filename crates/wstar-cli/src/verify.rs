@@ -9,11 +9,12 @@ use wstar::data::{self, Applied};
 use wstar::io::{self, Source};
 use wstar::model::verify_stream;
 use wstar::{Error, Model, verify};
+use wstar_report::claim;
 
 use crate::args::VerifyArgs;
 use crate::input::{self, Purpose};
 use crate::output::{self, Style};
-use crate::{Answer, claim, json};
+use crate::{Answer, json};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
     if fs::read(&args.model).is_ok_and(|bytes| Proof::is_one(&bytes)) {
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
     let mut results = output::results();
     let (word, claimed) = (
         verdict.certificate.kind(),
-        claim::claim(&verdict.certificate, &model.classes),
+        claim(&verdict.certificate, &model.classes),
     );
     if verdict.holds() {
         writeln!(results, "{}   {word}: {claimed}", style.good("holds"))?;

@@ -4,7 +4,6 @@ use wstar::Model;
 use wstar::data::Classes;
 use wstar::inference::{Inference, Kind};
 
-use crate::json::hyperplanes;
 use crate::output::{count, number};
 
 /// Columns of weights shown side by side.
@@ -55,7 +54,7 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     if let Some(inference) = &model.inference {
         return inferred(model, inference, most);
     }
-    let Some(mut planes) = hyperplanes(model) else {
+    let Some(mut planes) = model.raw_hyperplanes() else {
         return String::new();
     };
     let more_classes = planes.len().saturating_sub(MOST_CLASSES);

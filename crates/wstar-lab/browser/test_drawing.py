@@ -1,5 +1,6 @@
 """Making data by hand, by menu and by file."""
 
+import re
 import subprocess
 
 from conftest import BINARY
@@ -54,6 +55,20 @@ def place(page, x, y):
         }""",
         [x, y],
     )
+
+
+def test_many_columns_have_a_projection(visit):
+    page = visit("points=&method=softmax")
+    page.after(lambda: page.select_option("#data", "set:wine"))
+    page.until(lambda: "of 178 points" in page.text("#errors"))
+    page.after(lambda: page.select_option("#first-column", "component 1"))
+    page.after(lambda: page.select_option("#second-column", "component 2"))
+    assert "component+1|component+2" in page.url
+    # The two components tell the three vineyards apart but for a few wines, as every textbook shows.
+    wrong = re.search(r"wrong: (\d+) of 178", page.text("#errors"))
+    assert wrong and int(wrong[1]) < 10
+    again = visit(page.url.split("#", 1)[1])
+    again.until(lambda: wrong[0] in again.text("#errors"))
 
 
 def test_sets_recipes_and_columns(visit):

@@ -1,7 +1,7 @@
 //! Points in the plane: from whatever the page names to what the engine fits.
 
 use serde::Serialize;
-use wstar::data::{self, Classes, Dataset, Design, Preparation, Schema, Target};
+use wstar::data::{self, Classes, Components, Dataset, Design, Preparation, Schema, Target};
 use wstar::io::{self, EMBEDDED, ReadOptions, Source};
 use wstar::{Error, Result};
 
@@ -9,6 +9,8 @@ use crate::request::{Data, Points};
 
 /// More classes than this have no colour and shape of their own.
 const MOST_CLASSES: usize = 8;
+/// The principal components of the features, which can be axes like any of them.
+const COMPONENTS: [&str; 2] = ["component 1", "component 2"];
 /// More points than this are too many for one picture.
 const MOST_POINTS: usize = 1_000_000;
 
@@ -83,19 +85,22 @@ impl Plane {
 
     /// Two features of a data set; or one and the target, if that is a real number.
     fn chosen(data: Dataset, wanted: Option<&[String; 2]>) -> Result<Self> {
-        let columns: Vec<String> = data.schema.feature_names().collect();
+        let mut columns: Vec<String> = data.schema.feature_names().collect();
+        let features = columns.len();
+        let real = matches!(data.target, Target::Real(_));
+        if !real && features > 2 {
+            columns.extend(COMPONENTS.map(String::from));
+        }
         let place = |name: &String| {
             columns.iter().position(|column| column == name).ok_or_else(|| {
                 Error::data(format!("there is no feature {name}"))
                     .hint(format!("there are {}", columns.join(", ")))
             })
         };
-        let real = matches!(data.target, Target::Real(_));
         let most = if real { 1 } else { 2 };
-        if columns.len() < most {
+        if features < most {
             return Err(Error::data(format!(
-                "a picture needs {most} features beside the target, and there are {}",
-                columns.len()
+                "a picture needs {most} features beside the target, and there are {features}"
             )));
         }
         let [first, second] = match wanted {
@@ -103,8 +108,15 @@ impl Plane {
             Some([a, b]) => [place(a)?, place(b)?],
             None => [0, 1],
         };
+        let components = match first.max(second) >= features {
+            true => Some(Components::learn(&data.design, None, COMPONENTS.len())?),
+            false => None,
+        };
         let coordinate = |j: usize| (0..data.rows()).map(move |i| (i, j));
         let at = |(i, j): (usize, usize)| {
+            if let (Some(components), true) = (&components, j >= features) {
+                return components.project(data.design.row(i))[j - features];
+            }
             let mut found = 0.0;
             data.design.row(i).for_each(|k, value| {
                 if k == j {
@@ -218,7 +230,7 @@ mod tests {
             columns: None,
         })
         .unwrap();
-        assert_eq!((all.x.len(), all.classes.len(), all.columns.len()), (150, 3, 4));
+        assert_eq!((all.x.len(), all.classes.len(), all.columns.len()), (150, 3, 6));
         let named = all.columns[2..4].to_vec();
         let two = Plane::of(Data::Set {
             name: "iris".into(),
@@ -230,6 +242,25 @@ mod tests {
             columns,
         });
         assert!(wrong.unwrap_err().to_string().contains("there is no feature"));
+    }
+
+    #[test]
+    fn many_columns_have_a_projection() {
+        let plane = Plane::of(Data::Set {
+            name: "wine".into(),
+            columns: Some(COMPONENTS.map(String::from)),
+        })
+        .unwrap();
+        assert_eq!(plane.axes, COMPONENTS);
+        let variance = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64;
+        let along = [variance(&plane.x), variance(&plane.y)];
+        // The two largest eigenvalues of the correlation matrix of wine.
+        assert!(
+            (along[0] - 4.706).abs() < 0.01 && (along[1] - 2.497).abs() < 0.01,
+            "{along:?}"
+        );
+        let product: f64 = plane.x.iter().zip(&plane.y).map(|(x, y)| x * y).sum();
+        assert!(product.abs() < 1e-9 * plane.x.len() as f64);
     }
 
     #[test]

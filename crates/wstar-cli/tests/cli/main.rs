@@ -9,6 +9,7 @@ mod contract;
 mod convex;
 mod lab;
 mod learning;
+mod report;
 mod separate;
 mod streaming;
 

@@ -46,8 +46,10 @@ fn streaming_equals_memory_bit_for_bit() {
         place
             .run(&[&common[..], &["--stream", "-o", "stream.json"]].concat())
             .expect(0);
-        let memory = std::fs::read(place.path("memory.json")).unwrap();
-        let stream = std::fs::read(place.path("stream.json")).unwrap();
+        // Only rows that are all in memory have a digest, which comes last in the file.
+        let memory = std::fs::read_to_string(place.path("memory.json")).unwrap();
+        let memory = format!("{}}}\n", memory.split_once(",\"digest\":").unwrap().0);
+        let stream = std::fs::read_to_string(place.path("stream.json")).unwrap();
         assert!(memory == stream, "{method}: the models differ");
         place.run(&["verify", "stream.json", "data.svm"]).expect(0);
     }

@@ -19,12 +19,15 @@ export function csv(scene) {
   return `${[head, ...rows].join("\n")}\n`;
 }
 
+/** Whether a column is a projection, which no file has. */
+const projected = (column) => /^component [12]$/.test(column);
+
 /** The line for a shell. */
 export function shell(scene) {
   const words = ["wstar", "train"];
-  if (scene.data.kind === "set") {
+  if (scene.data.kind === "set" && !scene.axes.some(projected)) {
     const { name } = scene.data;
-    const others = scene.columns.filter((column) => !scene.axes.includes(column));
+    const others = scene.columns.filter((column) => !scene.axes.includes(column) && !projected(column));
     words.push(`@${name}`, ...(others.length ? ["--drop", others.join(",")] : []), ...flags(scene));
     return words.map(quoted).join(" ");
   }

@@ -3,8 +3,10 @@
 mod apply;
 mod block;
 mod columns;
+mod components;
 mod dataset;
 mod design;
+mod digest;
 mod encode;
 mod magnitude;
 mod missing;
@@ -23,6 +25,7 @@ pub use apply::{Applied, Unseen, prepare_with};
 pub(crate) use block::Block;
 pub use block::BlockColumn;
 pub use columns::Columns;
+pub use components::Components;
 pub use dataset::{Classes, Dataset, Target};
 pub(crate) use design::exact_in_f32;
 pub use design::{Csr, Dense, Design};

@@ -4,6 +4,7 @@ mod convex;
 mod density;
 mod feed;
 pub(crate) mod hard_margin;
+mod history;
 mod kozinec;
 mod min_error;
 mod online;
@@ -21,6 +22,7 @@ use crate::model::{FitRecord, Model, Predictor};
 use crate::settings::{Method, Settings};
 use crate::solve::LeastSquaresReport;
 use crate::watch::Watch;
+use history::Recorder;
 
 /// What a method gives back.
 struct Outcome {
@@ -43,6 +45,8 @@ impl Outcome {
             certificate: self.certificate,
             inference: self.inference,
             least_squares: self.least_squares,
+            history: None,
+            digest: None,
         }
     }
 }
@@ -80,8 +84,9 @@ pub fn fit_from(
     };
     settings.check()?;
     let method = settings.method();
+    let mut watch = Recorder::new(watch);
     let outcome = if method.is_convex() {
-        convex::fit(data, settings, origin, watch)?
+        convex::fit(data, settings, origin, &mut watch)?
     } else if !origin.is_default() {
         return Err(Error::settings(format!(
             "--start-from and --checkpoint do not go with --method {}",
@@ -89,14 +94,18 @@ pub fn fit_from(
         ))
         .hint("they are for the methods that minimise a loss"));
     } else if method.is_online() {
-        online::fit_in_memory(data, settings, watch)?
+        online::fit_in_memory(data, settings, &mut watch)?
     } else if method == Method::HardMargin {
-        hard_margin::fit(data, settings, watch)?
+        hard_margin::fit(data, settings, &mut watch)?
     } else if method == Method::MinError {
-        min_error::fit(data, settings, watch)?
+        min_error::fit(data, settings, &mut watch)?
     } else {
-        density::fit(data, settings, watch)?
+        density::fit(data, settings, &mut watch)?
     };
     let classes = data.classes().cloned().unwrap_or(Classes::NONE);
-    Ok(outcome.into_model(settings, data.schema.clone(), classes))
+    let model = outcome.into_model(settings, data.schema.clone(), classes);
+    Ok(Model {
+        history: watch.history(),
+        ..model
+    })
 }

@@ -1,6 +1,7 @@
 //! Fits to a stream: a file larger than memory, or a standard input without an end.
 
 use crate::error::Result;
+use crate::fit::history::Recorder;
 use crate::fit::{convex, online};
 use crate::model::Model;
 use crate::online::Streamed;
@@ -12,7 +13,12 @@ use crate::watch::Watch;
 pub fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut dyn Watch) -> Result<Model> {
     settings.check()?;
     if settings.method().is_convex() {
-        convex::fit_stream(stream, settings, watch)
+        let mut watch = Recorder::new(watch);
+        let model = convex::fit_stream(stream, settings, &mut watch)?;
+        Ok(Model {
+            history: watch.history(),
+            ..model
+        })
     } else {
         online::fit_stream(stream, settings, watch)
     }

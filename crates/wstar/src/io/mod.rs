@@ -1,4 +1,5 @@
-//! Readers: CSV and TSV, svmlight, IDX, each also gzipped and from standard input; and the embedded data sets.
+//! Readers: CSV and TSV, svmlight, IDX, each also gzipped and from standard input; the embedded data sets; and
+//! files that are written whole or not at all.
 
 mod csv;
 mod embedded;
@@ -11,11 +12,13 @@ mod source;
 mod split;
 mod stream;
 mod svmlight;
+mod whole;
 
 pub use embedded::{EMBEDDED, Embedded};
 pub use options::{Format, Header, ReadOptions};
 pub use source::{Bytes, Source};
 pub use stream::Chunks;
+pub use whole::{check_writable, write_whole};
 
 use crate::data::Raw;
 use crate::error::{Error, Result};

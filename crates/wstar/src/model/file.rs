@@ -1,14 +1,13 @@
 //! The model file: one JSON document, versioned, written whole or not at all.
 
 use std::fs;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result, shown};
-use crate::model::Model;
+use crate::io;
+use crate::model::{History, Model};
 
 /// What a model file says it is.
 const FORMAT: &str = "wstar-model";
@@ -31,67 +30,12 @@ struct Document<'a> {
     model: &'a Model,
 }
 
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// A temporary file in the folder of `path`, which vanishes unless it is given that name.
-fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
-    let name = path.display().to_string();
-    if path.is_dir() {
-        return Err(Error::new(ErrorKind::Io, "is a directory, not a model file").in_file(&name));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".wstar-").suffix(".tmp");
-    // The permissions of any new file, which the user's mask then narrows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
-        .tempfile_in(folder_of(path))
-        .map_err(|cause| unwritable(path, &cause))
-}
-
-fn unwritable(path: &Path, cause: &std::io::Error) -> Error {
-    Error::io(path.display().to_string(), cause).hint("nothing can be written there; choose another place")
-}
-
-/// A pipe or a device, which is written to as it is: a file that took its name would not be what anyone meant.
-fn device(path: &Path) -> Result<Option<fs::File>> {
-    let is_one = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    let open = || fs::OpenOptions::new().write(true).open(path);
-    is_one
-        .then(open)
-        .transpose()
-        .map_err(|cause| unwritable(path, &cause))
-}
-
-fn write_json(to: impl Write, document: &impl Serialize) -> std::io::Result<()> {
-    let mut writer = BufWriter::new(to);
-    serde_json::to_writer(&mut writer, document)?;
-    writer.write_all(b"\n")?;
-    writer.flush()
-}
-
-/// Writes a JSON document to a file: complete, or not at all. The folder keeps what it had until the new file is
-/// safely on disk. A pipe or a device gets it as it comes.
+/// Writes a JSON document to a file: complete, or not at all.
 pub(crate) fn write_whole(path: &Path, document: &impl Serialize) -> Result<()> {
-    let name = path.display().to_string();
-    let failed = |cause: &std::io::Error| Error::io(&name, cause);
-    if let Some(device) = device(path)? {
-        return write_json(device, document).map_err(|cause| failed(&cause));
-    }
-    let file = temporary_beside(path)?;
-    write_json(&file, document).map_err(|cause| failed(&cause))?;
-    file.as_file().sync_all().map_err(|cause| failed(&cause))?;
-    file.persist(path).map_err(|error| failed(&error.error))?;
-    // The file's name is safe once its folder is; a system that cannot sync folders loses nothing by it.
-    if let Ok(folder) = fs::File::open(folder_of(path)) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
+    io::write_whole(path, |writer| {
+        serde_json::to_writer(&mut *writer, document)?;
+        writer.write_all(b"\n")
+    })
 }
 
 impl Model {
@@ -119,11 +63,7 @@ impl Model {
 
     /// Refuses a path that no model can be written to, without writing there.
     pub fn check_writable(path: &Path) -> Result<()> {
-        // A pipe must not be opened and closed before there is something to say.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Ok(());
-        }
-        temporary_beside(path).map(drop)
+        io::check_writable(path)
     }
 
     /// Reads a model from a file.
@@ -173,6 +113,7 @@ impl Model {
         }
         self.schema.check()?;
         self.predictor.check(self.schema.features, self.classes.len())?;
+        self.history.as_ref().map_or(Ok(()), History::check)?;
         self.certificate.check(self.schema.features, self.classes.len())
     }
 }

@@ -1,17 +1,23 @@
 //! The fitted model: scores, labels, probabilities, geometry; and the file that keeps it.
 
+mod against;
 mod answer;
 mod evaluate;
 mod file;
+mod history;
 mod hyperplane;
+mod plane;
 mod predictor;
 mod soft_margin;
 mod verify;
 
+pub use against::{AgainstRest, against_rest};
 pub use answer::{Answers, Ask, answer, classify};
 pub use evaluate::{Deviations, Evaluation, Judgement, evaluate, evaluate_with, judge};
 pub(crate) use file::write_whole;
+pub use history::History;
 pub use hyperplane::Hyperplane;
+pub use plane::Window;
 pub use predictor::{Link, Predictor, Scores};
 pub use soft_margin::{Case, SoftMargin, SupportPoint, soft_margins};
 pub(crate) use verify::certify_estimate;
@@ -51,6 +57,12 @@ pub struct Model {
     /// Rank, condition and residuals of least squares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_squares: Option<LeastSquaresReport>,
+    /// How the solver came there, for methods that minimise an objective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
+    /// The [digest](crate::data::Dataset::digest) of the rows it was trained on, where whoever trained it kept one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// How a fit went.

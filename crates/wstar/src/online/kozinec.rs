@@ -309,6 +309,8 @@ impl Learner for Kozinec {
     }
 
     fn interval(&self) -> Option<(f64, f64)> {
-        Some((0.0, self.upper()))
+        // Until each hull has a point there is no distance between them.
+        let known = self.points[0].exists() && self.one_sided_score().is_none();
+        known.then(|| (0.0, self.upper()))
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::write_whole;
 use crate::settings::Settings;
@@ -155,22 +155,6 @@ fn fingerprint(data: &Dataset, settings: &Settings) -> String {
     };
     let mut hash = FxHasher::default();
     hash.write(serde_json::to_string(&settings).unwrap_or_default().as_bytes());
-    for row in data.design.iter() {
-        row.for_each(|j, value| {
-            if value != 0.0 {
-                hash.write_usize(j);
-                hash.write_u64(value.to_bits());
-            }
-        });
-        hash.write_u8(1);
-    }
-    match &data.target {
-        Target::Real(values) => values.iter().for_each(|value| hash.write_u64(value.to_bits())),
-        Target::Classes { codes, .. } => codes.iter().for_each(|&code| hash.write_u32(code)),
-        Target::Unknown => {}
-    }
-    for weight in data.weights.iter().flatten() {
-        hash.write_u64(weight.to_bits());
-    }
+    hash.write(data.digest().as_bytes());
     format!("{:016x}", hash.finish())
 }

@@ -3,11 +3,10 @@
 use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin, LeastError, MistakeBound};
 use wstar::data::Classes;
 
-use crate::output::{count, number, plural};
-use crate::summary::shortened;
+use crate::words::{count, number, plural, shortened};
 
 /// A certificate's claim in words.
-pub(crate) fn claim(certificate: &Certificate, classes: &Classes) -> String {
+pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
     match certificate {
         Certificate::MistakeBound { parts } => match parts.as_slice() {
             [part] => mistakes(part),

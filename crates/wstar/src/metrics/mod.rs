@@ -1,6 +1,14 @@
 //! How good predictions are. All of them take optional sample weights: a row of weight 2 counts as two
 //! rows. No rows (or no weight) give 0 where nothing can be said, and never a value that is not a number.
 
+mod calibration;
+mod curve;
+mod histogram;
+
+pub use calibration::{CalibrationBin, calibration, wilson};
+pub use curve::{PrecisionRecall, RankPoint, Roc, precision_recall, roc};
+pub use histogram::{Histogram, histogram, quantiles};
+
 use rayon::prelude::*;
 
 use crate::bayes::Penalties;

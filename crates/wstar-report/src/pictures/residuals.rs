@@ -1,0 +1,81 @@
+//! What a regression leaves unexplained.
+
+use wstar::Result;
+use wstar::metrics;
+
+use super::{around, axis, drawn, line};
+use crate::draw::{Chart, Ink, Mark, Shape};
+use crate::subject::Subject;
+use crate::words::number;
+
+const BINS: usize = 30;
+
+pub(crate) fn against_fitted(subject: &Subject<'_>) -> Chart {
+    let residuals = subject.residuals();
+    let (rows, told) = drawn(residuals.len());
+    let x = around(subject.fitted.iter().copied(), 0.03);
+    let y = around(residuals.iter().copied(), 0.05);
+    Chart {
+        id: "residuals".into(),
+        title: "Residuals against fitted values".into(),
+        description: format!(
+            "What is left of the target when the prediction is taken off, against the prediction. A good model leaves a \
+             band of even width around 0.{told}"
+        ),
+        x: axis(format!("fitted {}", subject.target()), x),
+        y: axis("residual", y),
+        marks: vec![
+            line(vec![(x.0, 0.0), (x.1, 0.0)], Ink::Quiet, 1.0),
+            Mark::Points {
+                points: rows.iter().map(|&i| (subject.fitted[i], residuals[i])).collect(),
+                ink: Ink::Accent,
+                shape: Shape::Circle,
+                radius: 2.6,
+                opacity: 0.65,
+            },
+        ],
+        legend: Vec::new(),
+    }
+}
+
+pub(crate) fn distribution(subject: &Subject<'_>) -> Result<Chart> {
+    let residuals = subject.residuals();
+    let groups = vec![0; residuals.len()];
+    let found = metrics::histogram(&residuals, &groups, 1, subject.weights(), BINS)?;
+    let quantiles = metrics::quantiles(&residuals, subject.weights(), &[0.05, 0.25, 0.5, 0.75, 0.95])?;
+    let highest = found
+        .counts
+        .iter()
+        .flatten()
+        .copied()
+        .fold(0.0, f64::max)
+        .max(1.0);
+    let bars = found.counts[0].iter().enumerate().map(|(bin, &count)| Mark::Bar {
+        from: (found.edges[bin], 0.0),
+        to: (found.edges[bin + 1], count),
+        ink: Ink::Accent,
+        opacity: 0.6,
+    });
+    let mut marks: Vec<Mark> = bars.collect();
+    marks.extend(
+        quantiles
+            .iter()
+            .map(|&at| line(vec![(at, 0.0), (at, 1.05 * highest)], Ink::Quiet, 1.0)),
+    );
+    let texts: Vec<String> = quantiles.iter().map(|&value| number(value)).collect();
+    Ok(Chart {
+        id: "residual-histogram".into(),
+        title: "How residuals are distributed".into(),
+        description: format!(
+            "How many rows have which residual, in {BINS} bins. The lines are the quantiles 5, 25, 50, 75 and 95 %: {}.",
+            texts.join(", ")
+        ),
+        x: axis(
+            format!("residual of {}", subject.target()),
+            (found.edges[0], found.edges[BINS]),
+        ),
+        y: axis("rows", (0.0, 1.08 * highest)),
+        marks,
+        legend: Vec::new(),
+    })
+}

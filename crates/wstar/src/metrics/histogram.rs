@@ -1,0 +1,126 @@
+//! How values are distributed: bins of equal width, side by side for several groups; and quantiles.
+
+use super::{check, weight};
+use crate::error::{Error, Result};
+
+/// The weight of each group's values in bins of equal width.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// The edges of the bins, one more than there are bins.
+    pub edges: Vec<f64>,
+    /// The weight in each bin, group by group.
+    pub counts: Vec<Vec<f64>>,
+}
+
+/// Sorts values of several groups into bins of equal width between the least and the largest; an edge belongs to the
+/// bin above it, the last one to the last bin.
+pub fn histogram(
+    values: &[f64],
+    groups: &[u32],
+    count: usize,
+    weights: Option<&[f64]>,
+    bins: usize,
+) -> Result<Histogram> {
+    check(values.len(), groups.len(), weights)?;
+    if let Some(i) = values.iter().position(|value| !value.is_finite()) {
+        return Err(Error::data(format!(
+            "row {i}: {} is not a finite number",
+            values[i]
+        )));
+    }
+    if let Some(i) = groups.iter().position(|&group| group as usize >= count) {
+        return Err(Error::data(format!("row {i}: group {} of {count}", groups[i])));
+    }
+    if bins == 0 {
+        return Err(Error::settings("a histogram needs a bin"));
+    }
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = match low < high {
+        true => (low, high),
+        // A single value gets room on both sides.
+        false if low.is_finite() => {
+            let room = (0.5f64).max(low.abs() * 1e-3);
+            (low - room, low + room)
+        }
+        false => (0.0, 1.0),
+    };
+    // Halves first: the difference of two large numbers may overflow.
+    let width = high / bins as f64 - low / bins as f64;
+    let mut counts = vec![vec![0.0; bins]; count];
+    for (i, (&value, &group)) in values.iter().zip(groups).enumerate() {
+        let bin = ((value / width - low / width) as usize).min(bins - 1);
+        counts[group as usize][bin] += weight(weights, i);
+    }
+    let mut edges: Vec<f64> = (0..bins).map(|k| low + width * k as f64).collect();
+    edges.push(high);
+    Ok(Histogram { edges, counts })
+}
+
+/// For each share the least value that at least this share of the weight does not exceed. None of nothing.
+pub fn quantiles(values: &[f64], weights: Option<&[f64]>, shares: &[f64]) -> Result<Vec<f64>> {
+    check(values.len(), values.len(), weights)?;
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    order.retain(|&i| weight(weights, i) > 0.0);
+    let total: f64 = order.iter().map(|&i| weight(weights, i)).sum();
+    let Some(&last) = order.last() else {
+        return Ok(Vec::new());
+    };
+    let at = |&share: &f64| {
+        let mut reached = 0.0;
+        let found = order.iter().find(|&&i| {
+            reached += weight(weights, i);
+            // Sums of shares round; a hair below is there.
+            reached >= share * total * (1.0 - 1e-12)
+        });
+        values[*found.unwrap_or(&last)]
+    };
+    Ok(shares.iter().map(at).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counted_by_hand() {
+        let found = histogram(&[0.0, 1.0, 1.5, 2.0, 4.0], &[0, 0, 1, 1, 1], 2, None, 4).unwrap();
+        assert_eq!(found.edges, [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(found.counts, [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]]);
+        let single = histogram(&[3.0, 3.0], &[0, 0], 1, Some(&[1.0, 0.5]), 2).unwrap();
+        assert_eq!(single.edges, [2.5, 3.0, 3.5]);
+        assert_eq!(single.counts, [[0.0, 1.5]]);
+        assert!(histogram(&[f64::NAN], &[0], 1, None, 2).is_err());
+        assert!(histogram(&[1.0], &[1], 1, None, 2).is_err());
+        assert!(histogram(&[1.0], &[0], 1, None, 0).is_err());
+        assert_eq!(
+            quantiles(&[3.0, 1.0, 2.0, 4.0], None, &[0.0, 0.25, 0.5, 0.51, 1.0]).unwrap(),
+            [1.0, 1.0, 2.0, 3.0, 4.0]
+        );
+        assert_eq!(
+            quantiles(&[3.0, 1.0], Some(&[3.0, 1.0]), &[0.25, 0.26]).unwrap(),
+            [1.0, 3.0]
+        );
+        assert!(quantiles(&[], None, &[0.5]).unwrap().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_is_lost(
+            rows in prop::collection::vec((-1e300..1e300f64, 0u32..3, 0u8..4), 0..50), bins in 1usize..20
+        ) {
+            let values: Vec<f64> = rows.iter().map(|row| row.0).collect();
+            let groups: Vec<u32> = rows.iter().map(|row| row.1).collect();
+            let weights: Vec<f64> = rows.iter().map(|row| f64::from(row.2)).collect();
+            let found = histogram(&values, &groups, 3, Some(&weights), bins).unwrap();
+            prop_assert_eq!(found.edges.len(), bins + 1);
+            prop_assert!(found.edges.windows(2).all(|pair| pair[0] < pair[1]));
+            for group in 0..3 {
+                let expected: f64 = rows.iter().filter(|row| row.1 == group).map(|row| f64::from(row.2)).sum();
+                prop_assert_eq!(found.counts[group as usize].iter().sum::<f64>(), expected);
+            }
+        }
+    }
+}
