@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
+from sklearn import linear_model
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import wstar
@@ -284,3 +286,26 @@ def test_files_of_another_kind(tmp_path):
     (tmp_path / "b.json").write_text("{")
     with pytest.raises(ValueError, match="not a whole model file"):
         wstar.load(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_paths_are_those_of_scikit_learn(sparse):
+    X, y = load_diabetes(return_X_y=True)
+    y = y - y.mean()
+    rows = scipy.sparse.csr_matrix(X) if sparse else X
+    for ours, theirs in ((wstar.lasso_path, linear_model.lasso_path), (wstar.enet_path, linear_model.enet_path)):
+        alphas, coefs, gaps, models = ours(rows, y, n_alphas=20, tol=1e-10, return_models=True)
+        known, other, _ = theirs(rows, y, n_alphas=20, tol=1e-12, max_iter=100_000)
+        np.testing.assert_allclose(alphas, known)
+        np.testing.assert_allclose(coefs, other, atol=1e-3 * np.abs(other).max())
+        assert all(model.certificate_.holds and model.verify(rows, y) for model in models)
+        assert len(gaps) == 20 and gaps.max() <= 1e-10 * (y @ y)
+        # Each is what its own fit finds.
+        alone = wstar.ElasticNet(
+            alpha=alphas[7], l1_ratio=models[7].l1_ratio, fit_intercept=False, tol=1e-10
+        ).fit(rows, y)
+        np.testing.assert_allclose(models[7].coef_, alone.coef_, atol=1e-4)
+    with pytest.raises(ValueError, match="alphas must be above 0"):
+        wstar.lasso_path(X, y, alphas=[1.0, 0.0])
+    with pytest.raises(ValueError, match="l1_ratio must be above 0"):
+        wstar.enet_path(X, y, l1_ratio=0.0)

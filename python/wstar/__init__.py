@@ -18,6 +18,7 @@ from .lasso import ElasticNet, Lasso
 from .least_squares import LinearRegression
 from .logistic import LogisticRegression
 from .naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from .path import enet_path, lasso_path
 from .perceptron import AveragedPerceptron, Perceptron, PocketPerceptron, VotedPerceptron
 from .quantile import QuantileRegressor
 from .ridge import Ridge, RidgeClassifier
@@ -53,6 +54,8 @@ __all__ = [
     "Verification",
     "VotedPerceptron",
     "compare",
+    "enet_path",
+    "lasso_path",
     "load",
     "separate",
 ]

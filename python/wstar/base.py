@@ -466,21 +466,27 @@ class CertifiedRegressor(LinearPredictions, Certified):
         squares = 0.5 * (target - np.average(target, weights=weights)) ** 2
         return scaled(settings, weights, len(target), squares)
 
-    def _fit_targets(
+    def _engine_fits(
         self, X: Any, y: np.ndarray, weights: Any, settings: Any, starts: list[Any] | None = None
-    ) -> None:
-        """Fits every target with its settings, and sets what all linear regressors have."""
+    ) -> list[_engine.Fitted]:
+        """Fits every target with its settings."""
         targets = self._targets(y)
         many = settings if isinstance(settings, list) else [settings] * len(targets)
         starts = starts or [None] * len(targets)
-        models = [
+        return [
             self._engine_fit(X, target, weights, self._scaled_to(one, target, weights), start)
             for target, one, start in zip(targets, many, starts)
         ]
+
+    def _fit_targets(self, X: Any, y: np.ndarray, weights: Any, settings: Any) -> None:
+        """Fits every target with its settings, and sets what all linear regressors have."""
+        self._set_planes(self._engine_fits(X, y, weights, settings), X, y.ndim == 1)
+
+    def _set_planes(self, models: list[_engine.Fitted], X: Any, single: bool) -> None:
+        """Sets coefficients and intercepts by the models, one for each target."""
         planes = [model.hyperplanes() for model in models]
         coef = np.vstack([plane[0] for plane in planes]).astype(X.dtype, copy=False)
         intercept = np.concatenate([plane[1] for plane in planes]).astype(X.dtype, copy=False)
-        single = y.ndim == 1
         self.coef_ = coef[0] if single else coef
         if not self.fit_intercept:
             self.intercept_ = 0.0

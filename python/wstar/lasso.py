@@ -116,9 +116,10 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         """
         return super().fit(X, y, sample_weight)
 
-    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+    def _settings(self) -> dict[str, Any]:
+        """The engine's settings."""
         penalty = {0.0: "l2", 1.0: "l1"}.get(float(self.l1_ratio), "elastic-net")
-        settings = {
+        return {
             "method": "least-squares",
             "penalty": penalty if self.alpha > 0 else "none",
             "lambda": float(self.alpha) if self.alpha > 0 else None,
@@ -127,14 +128,24 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
             "max_iter": self._limit(),
             "no_intercept": not self.fit_intercept,
         }
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
         starts = self._starts(X, y) if self.warm_start else None
-        self._fit_targets(X, y, weights, settings, starts)
+        self._take(self._engine_fits(X, y, weights, self._settings(), starts), X, single=y.ndim == 1)
+
+    def _take(self, models: list[Any], X: Any, *, single: bool) -> None:
+        """Sets the attributes by the engine's models, one for each target."""
+        self._set_planes(models, X, single)
         # scikit-learn's objective is the engine's times alpha.
         scale = float(self.alpha) if self.alpha > 0 else 1.0
         gaps = [part["gap"] * scale for part in self.certificate_.parts]
         iterations = self._iterations()
-        self.dual_gap_ = gaps[0] if y.ndim == 1 else np.array(gaps)
-        self.n_iter_ = iterations if y.ndim == 1 else [iterations] * y.shape[1]
+        self.dual_gap_ = gaps[0] if single else np.array(gaps)
+        self.n_iter_ = iterations if single else [iterations] * len(models)
+
+    def _seen(self) -> dict[str, Any]:
+        """What is known of the columns after a check."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_in_")}
 
     def _starts(self, X: Any, y: Any) -> list[Any] | None:
         """The models of the last fit, if they fit these data."""

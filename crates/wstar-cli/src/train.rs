@@ -90,6 +90,7 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     let origin = Origin {
         model: start.as_ref(),
         checkpoint: args.checkpoint.as_deref(),
+        ..Origin::default()
     };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use wstar::Error;
 use wstar::bayes::naive::Tally;
 use wstar::data::Design;
-use wstar::fit::{Origin, fit_batch, fit_from};
+use wstar::fit::{Origin, fit_batch, fit_from, fit_path};
 use wstar::model::{Case, Model, soft_margins};
 use wstar::settings::{Method, Settings};
 
@@ -41,12 +41,28 @@ pub(crate) fn fit(
         matrix.with_design(|design| {
             let origin = Origin {
                 model: start,
-                checkpoint: None,
+                ..Origin::default()
             };
             fit_from(&labels.with(design)?, &settings, &origin, watch)
         })
     })
     .map(Fitted)
+}
+
+/// Fits one model after another to the same data, each from where the last one ended.
+#[pyfunction]
+pub(crate) fn fit_each(
+    py: Python<'_>,
+    data: Table<'_>,
+    settings: Vec<String>,
+    threads: usize,
+) -> PyResult<Vec<Fitted>> {
+    let settings: Vec<Settings> = settings.iter().map(|one| read(one)).collect::<PyResult<_>>()?;
+    let (labels, matrix) = (data.labels()?, data.x.borrow()?);
+    let models = run(py, threads, |watch| {
+        matrix.with_design(|design| fit_path(&labels.with(design)?, &settings, watch))
+    })?;
+    Ok(models.into_iter().map(Fitted).collect())
 }
 
 fn read(settings: &str) -> PyResult<Settings> {

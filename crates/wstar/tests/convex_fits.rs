@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::Certificate;
 use wstar::data::{Dataset, Target};
+use wstar::fit::fit_path;
 use wstar::loss::{LossName, Quantile};
 use wstar::model::{Link, Predictor, judge};
 use wstar::penalty::PenaltyName;
@@ -451,5 +452,40 @@ proptest! {
         prop_assert!(elsewhere.primal >= parts[0].dual - tolerance);
         // And its own dual value bounds the optimum.
         prop_assert!(elsewhere.dual <= parts[0].primal + tolerance);
+    }
+}
+
+#[test]
+fn a_path_is_its_fits_one_by_one() {
+    // So many features that the columns are copied, which the fits of a path share.
+    let plain = measured(40, 1600, 5);
+    let mut weighted = plain.clone();
+    weighted.weights = Some((0..40).map(|i| f64::from(i % 3)).collect());
+    for data in [&plain, &weighted, &sparse(&plain)] {
+        for no_intercept in [false, true] {
+            let lasso = |lambda| Settings {
+                penalty: Some(PenaltyName::L1),
+                lambda: Some(lambda),
+                no_intercept,
+                ..Settings::for_method(Method::LeastSquares)
+            };
+            // Up again at the end: nothing hangs on the order.
+            let all: Vec<Settings> = [2000.0, 700.0, 200.0, 50.0, 900.0].map(lasso).to_vec();
+            let path = fit_path(data, &all, &mut Unwatched).unwrap();
+            for (model, settings) in path.iter().zip(&all) {
+                assert_eq!(model.fit.status, Status::Converged);
+                assert!(verify(model, data).unwrap().holds());
+                let alone = fit(data, settings, &mut Unwatched)
+                    .unwrap()
+                    .fit
+                    .objective
+                    .unwrap();
+                let along = model.fit.objective.unwrap();
+                assert!(
+                    (along - alone).abs() <= 2e-6 * alone.max(1.0),
+                    "{along}, alone {alone}"
+                );
+            }
+        }
     }
 }

@@ -25,10 +25,12 @@ use wstar::solve::{Control, CoordinateDescent, OrthantNewton, Solution, Solver, 
 use wstar::watch::{Budget, Status, Unwatched};
 
 const SETS: CoordinateDescent = CoordinateDescent {
+    shared: None,
     most_for_gram: 0,
     largest_set_gram: 800,
 };
 const COLUMNS: CoordinateDescent = CoordinateDescent {
+    shared: None,
     most_for_gram: 0,
     largest_set_gram: 0,
 };

@@ -8,10 +8,12 @@ mod history;
 mod kozinec;
 mod min_error;
 mod online;
+mod path;
 mod stream;
 
-pub use convex::Origin;
+pub use convex::{Known, Origin};
 pub use density::fit_batch;
+pub use path::fit_path;
 pub use stream::fit_stream;
 
 use crate::certify::Certificate;

@@ -2,7 +2,7 @@
 //! and any number of parameters.
 //!
 //! Problem: min P(θ). The inverse Hessian is modelled from the last few steps and changes of the gradient, on
-//! top of the inverse of a [simple Hessian](super::preconditioner), which is made again at steps 4, 16, 64 and so on.
+//! top of the inverse of a simple Hessian (`preconditioner.rs`), which is made again at steps 4, 16, 64 and so on.
 
 use std::collections::VecDeque;
 

@@ -26,7 +26,7 @@ pub mod sgd;
 mod smooth;
 
 pub use bfgs::Bfgs;
-pub use coordinate_descent::CoordinateDescent;
+pub use coordinate_descent::{CoordinateDescent, SharedColumns};
 pub use dual_coordinate_descent::DualCoordinateDescent;
 pub use firth::Firth;
 pub use gradient_descent::GradientDescent;

@@ -7,7 +7,8 @@ use crate::oracle::Rows;
 use crate::settings::Settings;
 use crate::solve::{
     Bfgs, ClosedForm, CoordinateDescent, DualCoordinateDescent, Firth, FrischNewton, GradientDescent,
-    InteriorPoint, Lbfgs, Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, Solver, SolverName, Svd,
+    InteriorPoint, Lbfgs, Newton, NewtonCg, NormalEquations, OrthantNewton, Qr, Sgd, SharedColumns, Solver,
+    SolverName, Svd,
 };
 
 /// Solvers in the order in which they are tried, and why.
@@ -27,10 +28,16 @@ const NOT_TOO_MANY: usize = 4000;
 
 impl Plan {
     /// The solver that was asked for, or those that fit.
-    pub(super) fn new(definition: &Definition, rows: Option<&Rows<'_>>, settings: &Settings) -> Self {
+    pub(super) fn new(
+        definition: &Definition,
+        rows: Option<&Rows<'_>>,
+        settings: &Settings,
+        columns: &SharedColumns,
+    ) -> Self {
+        let solver = |name| solver(name, settings, columns);
         if let Some(name) = settings.solver {
             return Plan {
-                solvers: vec![solver(name, settings)],
+                solvers: vec![solver(name)],
                 why: "asked for".into(),
             };
         }
@@ -45,7 +52,7 @@ impl Plan {
                 (SolverName::GradientDescent, "chosen: steps were given")
             };
             return Plan {
-                solvers: vec![solver(name, settings)],
+                solvers: vec![solver(name)],
                 why: why.into(),
             };
         }
@@ -56,7 +63,7 @@ impl Plan {
             };
         }
         let (names, why) = by_shape(definition, rows);
-        let mut solvers: Vec<_> = names.into_iter().map(|name| solver(name, settings)).collect();
+        let mut solvers: Vec<_> = names.into_iter().map(solver).collect();
         // QR has more digits, and twice the work.
         if solvers
             .first()
@@ -166,7 +173,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
 }
 
 /// A solver of this name, with the settings that concern it.
-fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
+fn solver(name: SolverName, settings: &Settings, columns: &SharedColumns) -> Box<dyn Solver> {
     match name {
         SolverName::GradientDescent => Box::new(GradientDescent {
             learning_rate: settings.learning_rate,
@@ -192,7 +199,10 @@ fn solver(name: SolverName, settings: &Settings) -> Box<dyn Solver> {
         SolverName::NewtonCg => Box::new(NewtonCg::default()),
         SolverName::Bfgs => Box::new(Bfgs::default()),
         SolverName::Lbfgs => Box::new(Lbfgs::default()),
-        SolverName::CoordinateDescent => Box::new(CoordinateDescent::default()),
+        SolverName::CoordinateDescent => Box::new(CoordinateDescent {
+            shared: Some(columns.clone()),
+            ..CoordinateDescent::default()
+        }),
         SolverName::OrthantNewton => Box::new(OrthantNewton::default()),
         SolverName::InteriorPoint => Box::new(InteriorPoint::default()),
         SolverName::FrischNewton => Box::new(FrischNewton {

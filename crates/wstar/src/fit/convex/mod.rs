@@ -12,7 +12,7 @@ mod sample;
 mod separated;
 mod statistics;
 
-pub use origin::Origin;
+pub use origin::{Known, Origin};
 
 use crate::certify::Certificate;
 use crate::data::{Classes, Dataset, Portions, Target};
@@ -23,7 +23,7 @@ use crate::model::{FitRecord, Hyperplane, Link, Model, Predictor};
 use crate::online::{Streamed, Ties};
 use crate::reduction::{Part, PartBlocks, Reduction, Totals};
 use crate::settings::{Method, Settings};
-use crate::solve::Control;
+use crate::solve::{Control, SharedColumns};
 use crate::watch::{Budget, Status, Watch};
 use checkpoint::Checkpoint;
 use existence::Existence;
@@ -38,9 +38,17 @@ pub(super) fn fit(
 ) -> Result<Outcome> {
     let classes =
         classes_for(settings.method(), &data.target).map_err(|error| error.in_file(&data.source))?;
-    let totals = Totals::of(&mut &*data)?;
-    let reduction = Reduction::new(settings, classes, data.features(), &totals)
-        .and_then(|reduction| check_classes(&totals, classes).map(|()| reduction))
+    let nothing = Known::default();
+    let known = origin.known.unwrap_or(&nothing);
+    let totals = match known.totals.get() {
+        Some(totals) => totals,
+        None => {
+            let counted = Totals::of(&mut &*data)?;
+            known.totals.get_or_init(|| counted)
+        }
+    };
+    let reduction = Reduction::new(settings, classes, data.features(), totals)
+        .and_then(|reduction| check_classes(totals, classes).map(|()| reduction))
         .map_err(|error| error.in_file(&data.source))?;
     let mut checkpoint = Checkpoint::open(origin.checkpoint, data, settings)?;
     let starts = origin::starts(origin, settings, &reduction, &data.schema, classes)?;
@@ -70,7 +78,14 @@ pub(super) fn fit(
         let start = checkpoint.resume(at).unwrap_or(start);
         control.keep(checkpoint.keeper(at));
         let mut feed = Feed::Memory(reduction.rows(part, data)?);
-        let fit = solve(&mut feed, &reduction.definition, settings, start, &mut control)?;
+        let fit = solve(
+            &mut feed,
+            &reduction.definition,
+            settings,
+            start,
+            &known.columns,
+            &mut control,
+        )?;
         checkpoint.finish(at, &fit.parameters);
         solved.push(fit);
     }
@@ -80,7 +95,7 @@ pub(super) fn fit(
     }
     let separated = separated::notes(&solved, data, &reduction)?;
     let gram = solved.first_mut().and_then(|first| first.gram.take());
-    let mut outcome = put_together(solved, &totals, &reduction, settings, iterations);
+    let mut outcome = put_together(solved, totals, &reduction, settings, iterations);
     let notes = &mut outcome.fit.notes;
     notes.extend(existence::notes(&existing, data, &reduction, settings));
     notes.extend(separated);
@@ -133,6 +148,7 @@ pub(super) fn fit_stream(stream: &mut Streamed, settings: &Settings, watch: &mut
             &reduction.definition,
             settings,
             start,
+            &SharedColumns::default(),
             &mut control,
         )?);
     }

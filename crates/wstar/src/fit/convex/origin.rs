@@ -1,12 +1,14 @@
 //! Where a fit starts: at 0, at given numbers, at another model, or where an earlier fit was when it ended.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::data::{Classes, Schema};
 use crate::error::{Error, Result};
 use crate::model::{Model, Predictor};
-use crate::reduction::Reduction;
+use crate::reduction::{Reduction, Totals};
 use crate::settings::Settings;
+use crate::solve::SharedColumns;
 
 /// Where a fit starts, and where it keeps how far it has got.
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,6 +17,15 @@ pub struct Origin<'a> {
     pub model: Option<&'a Model>,
     /// Keeps the state of a long fit in this file, and goes on from it if it is there.
     pub checkpoint: Option<&'a Path>,
+    /// What an earlier fit to the same rows has found out about them.
+    pub known: Option<&'a Known>,
+}
+
+/// What fits to the same rows can tell each other.
+#[derive(Debug, Default)]
+pub struct Known {
+    pub(super) totals: OnceLock<Totals>,
+    pub(super) columns: SharedColumns,
 }
 
 impl Origin<'_> {

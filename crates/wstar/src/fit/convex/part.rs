@@ -11,7 +11,7 @@ use crate::oracle::{Blocks, Local, Rows, Streamed};
 use crate::problem::Problem;
 use crate::reduction::PartBlocks;
 use crate::settings::Settings;
-use crate::solve::{Control, Solution, Solver, SolverName};
+use crate::solve::{Control, SharedColumns, Solution, Solver, SolverName};
 use crate::watch::Status;
 
 /// How much tighter a solver is asked to go when its own estimate was kinder than the certificate.
@@ -140,11 +140,12 @@ pub(super) fn solve(
     definition: &Definition,
     settings: &Settings,
     start: Vec<f64>,
+    columns: &SharedColumns,
     control: &mut Control<'_>,
 ) -> Result<Solved> {
     let plan = match feed {
-        Feed::Memory(rows) => Plan::new(definition, Some(rows), settings),
-        Feed::Stream(_) => Plan::new(definition, None, settings),
+        Feed::Memory(rows) => Plan::new(definition, Some(rows), settings, columns),
+        Feed::Stream(_) => Plan::new(definition, None, settings, columns),
     };
     let mut best: Option<Solved> = None;
     let mut tried: Vec<SolverName> = Vec::new();

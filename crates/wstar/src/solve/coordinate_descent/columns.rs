@@ -10,6 +10,7 @@ use crate::oracle::Layout;
 const BLOCK: usize = 4096;
 
 /// The columns, with that of the intercept after those of the features.
+#[derive(Debug)]
 pub(super) struct Columns {
     transposed: Design,
     layout: Layout,

@@ -9,7 +9,10 @@
 
 mod columns;
 mod scores;
+mod shared;
 mod working_set;
+
+pub use shared::SharedColumns;
 
 use crate::error::{Error, Result};
 use crate::loss::LossName;
@@ -18,12 +21,14 @@ use crate::solve::orthant::{Inner, prox_newton};
 use crate::solve::{Control, Solution, Solver, SolverName};
 
 /// Coordinate descent with working sets.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct CoordinateDescent {
     /// The most parameters for which the whole Hessian is used.
     pub most_for_gram: usize,
     /// The largest working set whose Gram matrix is made; beyond, the model is swept by its columns.
     pub largest_set_gram: usize,
+    /// The columns, where fits to the same rows share them.
+    pub shared: Option<SharedColumns>,
 }
 
 impl Default for CoordinateDescent {
@@ -31,6 +36,7 @@ impl Default for CoordinateDescent {
         CoordinateDescent {
             most_for_gram: 1500,
             largest_set_gram: 800,
+            shared: None,
         }
     }
 }
@@ -101,7 +107,7 @@ impl Solver for CoordinateDescent {
         // Taken out for the time being, for the oracle is asked while the rows are looked at.
         let rows = problem.rows.take();
         let solution = match &rows {
-            Some(rows) => working_set::solve(problem, rows, start, control, self.largest_set_gram),
+            Some(rows) => working_set::solve(problem, rows, start, control, self),
             None => Err(Error::settings("coordinate-descent needs all rows in memory")),
         };
         problem.rows = rows;

@@ -13,8 +13,10 @@ use crate::loss::LossName;
 use crate::oracle::{Layout, Rows};
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
+use crate::solve::coordinate_descent::CoordinateDescent;
 use crate::solve::coordinate_descent::columns::Columns;
 use crate::solve::coordinate_descent::scores::Scores;
+use crate::solve::coordinate_descent::shared::SetGram;
 use crate::solve::orthant::{Curved, Effort, Gram, Model, Stepped};
 use crate::solve::{Control, Solution};
 use crate::watch::Status;
@@ -111,7 +113,7 @@ struct Descent<'a> {
     scores: Scores<'a>,
     at: Vec<f64>,
     /// The last set's Gram matrix, where it stays the same: for least squares.
-    gram: (Vec<usize>, Vec<f64>),
+    gram: SetGram,
     /// The largest set that gets one.
     largest_gram: usize,
     /// The share of the greatest curvature that is added to a model which promised too much.
@@ -124,23 +126,32 @@ pub(super) fn solve(
     rows: &Rows<'_>,
     start: &[f64],
     control: &mut Control<'_>,
-    largest_gram: usize,
+    settings: &CoordinateDescent,
 ) -> Result<Solution> {
     let layout = problem.layout();
-    let columns = Columns::new(rows.design, layout)?;
+    let (shared, largest_gram) = (
+        settings.shared.clone().unwrap_or_default(),
+        settings.largest_set_gram,
+    );
+    let columns = shared.columns(rows, layout)?;
     let all: Vec<usize> = (0..layout.len()).collect();
     let steepest = steepest(problem.loss);
-    let bounds: Vec<f64> = (0..rows.len()).map(|i| steepest * rows.weights.get(i)).collect();
+    let squares = shared.squares(columns, rows, layout);
+    let constant = problem.loss == LossName::Squared;
     let mut descent = Descent {
-        columns: &columns,
+        columns,
         loss: problem.loss,
         layout,
         penalties: all.iter().map(|&j| problem.penalty_of(j)).collect(),
-        sizes: all.par_iter().map(|&j| columns.square(j, &bounds)).collect(),
+        sizes: squares.iter().map(|square| steepest * square).collect(),
         scores: Scores::new(rows, problem.loss, columns.combine(&all, start)),
         at: start.to_vec(),
-        gram: (Vec::new(), Vec::new()),
-        largest_gram: if problem.loss == LossName::Squared {
+        gram: if constant {
+            shared.take_gram(&rows.weights)
+        } else {
+            SetGram::default()
+        },
+        largest_gram: if constant {
             CONSTANT_GRAM * largest_gram
         } else {
             largest_gram
@@ -180,6 +191,9 @@ pub(super) fn solve(
         descent.scores.scores = columns.combine(&support, &weights);
         descent.scores.differentiate();
     };
+    if constant {
+        shared.keep_gram(&rows.weights, descent.gram);
+    }
     Ok(Solution {
         parameters: descent.at,
         dual: None,

@@ -1,0 +1,116 @@
+"""Paths of the lasso and the elastic net: many penalties, each fit from where the last one ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from . import _engine
+from .arrays import checked
+from .base import written
+from .lasso import ElasticNet
+
+
+def lasso_path(X: Any, y: Any, **how: Any) -> tuple[Any, ...]:
+    """Compute the lasso path, with a certificate for every penalty.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        Their targets. There is no intercept: centre both for one.
+    **how
+        What `enet_path` takes, but for `l1_ratio`.
+
+    Returns
+    -------
+    alphas, coefs, dual_gaps
+        As `enet_path` gives them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import wstar
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> alphas, coefs, gaps = wstar.lasso_path(X, y - y.mean(), n_alphas=5)
+    >>> coefs.shape, [int((coefs[:, k] != 0).sum()) for k in range(5)]
+    ((10, 5), [0, 3, 8, 9, 10])
+    """
+    return enet_path(X, y, l1_ratio=1.0, **how)
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: int = 100,
+    alphas: Any = None,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    return_models: bool = False,
+) -> tuple[Any, ...]:
+    """Compute the elastic net path, with a certificate for every penalty.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        Their targets. There is no intercept: centre both for one.
+    l1_ratio : float, default=0.5
+        The share of the l1 penalty, above 0.
+    eps : float, default=1e-3
+        The least alpha over the greatest.
+    n_alphas : int, default=100
+        How many there are, from the least at which nothing is chosen down.
+    alphas : array-like, default=None
+        Others than these; they are put in falling order.
+    tol : float, default=1e-6
+        The relative duality gap to reach at each of them.
+    n_jobs : int, default=None
+        Threads, None for all. The answer does not depend on it.
+    return_models : bool, default=False
+        Whether to give the fitted estimators too.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        In falling order.
+    coefs : ndarray of shape (n_features, n_alphas)
+        The coefficients at each.
+    dual_gaps : ndarray of shape (n_alphas,)
+        How far each can be from the optimum.
+    models : list of ElasticNet, optional
+        The fits, with their certificates.
+    """
+    if not 0 < l1_ratio <= 1:
+        raise ValueError(f"l1_ratio must be above 0 and at most 1, not {l1_ratio}")
+    first = ElasticNet(l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
+    X, y = checked(first, X, y, y_numeric=True)
+    target = np.ascontiguousarray(y, dtype=np.float64)
+    if alphas is None:
+        greatest = float(np.abs(X.T @ target).max()) / (len(target) * l1_ratio)
+        alphas = np.geomspace(greatest, greatest * eps, n_alphas) if greatest > 0 else np.full(n_alphas, 1e-10)
+    alphas = np.sort(check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas"))[::-1]
+    if alphas[-1] <= 0:
+        raise ValueError("alphas must be above 0")
+    models = []
+    for alpha in alphas:
+        model = ElasticNet(alpha=float(alpha), l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
+        vars(model).update(first._seen())
+        models.append(model)
+    asked = [written(first._scaled_to(model._settings(), target, None)) for model in models]
+    table = first._table(X, target, None)
+    for model, fitted in zip(models, _engine.fit_each(table, asked, first._threads(X))):
+        model._take([fitted], X, single=True)
+    found = (
+        alphas,
+        np.column_stack([model.coef_ for model in models]),
+        np.array([model.dual_gap_ for model in models]),
+    )
+    return (*found, models) if return_models else found
