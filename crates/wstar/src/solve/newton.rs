@@ -23,6 +23,7 @@ use faer::{Mat, MatMut, Par};
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::loss::LossName;
+use crate::oracle::Rows;
 use crate::problem::{Evaluated, Problem};
 use crate::solve::line_search::Line;
 use crate::solve::smooth::{self, Run};
@@ -39,6 +40,8 @@ const RIDGE: f64 = 1e-9;
 const REFINEMENTS: usize = 2;
 /// The share of the slope that a whole step must bring, lest a line be searched instead.
 const SUFFICIENT: f64 = 0.1;
+/// Entries of rows for which a Hessian is worth keeping.
+const MANY_ENTRIES: usize = 1 << 20;
 /// A relative decrement at which the Hessian hardly changes any more.
 const NEAR: f64 = 2e-3;
 /// The share of the decrement that a step with an old Hessian may leave, lest the Hessian be made anew.
@@ -84,6 +87,9 @@ impl Solver for Newton {
         let mut trust = problem.loss.is_convex();
         let mut last_gap = None;
         let mut last_decrement = None;
+        // A new Hessian brings more digits than an old one, and of few rows it costs nothing.
+        let many = |rows: &Rows<'_>| rows.design.stored() >= MANY_ENTRIES;
+        let thrifty = problem.loss.is_convex() && problem.rows.as_ref().is_none_or(many);
         loop {
             let gradient = problem.full_gradient(&at, &evaluated);
             let mut step = factor.solve(&gradient);
@@ -96,7 +102,7 @@ impl Solver for Newton {
             // first step with it squares the error e; the next ones leave about twice e of theirs, and the
             // decrement falls with the squares of both.
             let stale = evaluated.hessian.is_empty() && problem.loss != LossName::Squared;
-            let near = problem.loss.is_convex()
+            let near = thrifty
                 && match last_decrement {
                     Some(last) if stale => decrement <= SLOW * last,
                     Some(last) => 4.0 * decrement <= SLOW * last,
