@@ -293,7 +293,10 @@ def test_paths_are_those_of_scikit_learn(sparse):
     X, y = load_diabetes(return_X_y=True)
     y = y - y.mean()
     rows = scipy.sparse.csr_matrix(X) if sparse else X
-    for ours, theirs in ((wstar.lasso_path, linear_model.lasso_path), (wstar.enet_path, linear_model.enet_path)):
+    for ours, theirs in (
+        (wstar.lasso_path, linear_model.lasso_path),
+        (wstar.enet_path, linear_model.enet_path),
+    ):
         alphas, coefs, gaps, models = ours(rows, y, n_alphas=20, tol=1e-10, return_models=True)
         known, other, _ = theirs(rows, y, n_alphas=20, tol=1e-12, max_iter=100_000)
         np.testing.assert_allclose(alphas, known)

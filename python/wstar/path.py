@@ -95,7 +95,9 @@ def enet_path(
     target = np.ascontiguousarray(y, dtype=np.float64)
     if alphas is None:
         greatest = float(np.abs(X.T @ target).max()) / (len(target) * l1_ratio)
-        alphas = np.geomspace(greatest, greatest * eps, n_alphas) if greatest > 0 else np.full(n_alphas, 1e-10)
+        alphas = (
+            np.geomspace(greatest, greatest * eps, n_alphas) if greatest > 0 else np.full(n_alphas, 1e-10)
+        )
     alphas = np.sort(check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas"))[::-1]
     if alphas[-1] <= 0:
         raise ValueError("alphas must be above 0")
