@@ -312,3 +312,9 @@ def test_paths_are_those_of_scikit_learn(sparse):
         wstar.lasso_path(X, y, alphas=[1.0, 0.0])
     with pytest.raises(ValueError, match="l1_ratio must be above 0"):
         wstar.enet_path(X, y, l1_ratio=0.0)
+
+
+def test_summaries_name_no_options_of_the_command_line():
+    X, y = overlap()
+    assert "--" not in str(wstar.LogisticRegression().fit(X, y).summary()).replace("---", "")
+    assert isinstance(wstar.__version__, str)

@@ -8,6 +8,8 @@
 True
 """
 
+from importlib import metadata as _metadata
+
 from .certificate import Certificate, Summary, Verification
 from .comparison import Comparison, compare
 from .discriminant import LinearDiscriminantAnalysis
@@ -25,6 +27,12 @@ from .ridge import Ridge, RidgeClassifier
 from .separation import Separation, separate
 from .sgd import SGDClassifier
 from .svm import LinearSVC
+
+try:
+    __version__ = _metadata.version("wstar")
+except _metadata.PackageNotFoundError:
+    # Run from its sources, without being installed.
+    __version__ = "0+unknown"
 
 __all__ = [
     "AveragedPerceptron",

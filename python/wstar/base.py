@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -245,7 +246,8 @@ class Certified:
         fit = json.loads(models[0].part("fit"))
         lines = [("certified" if certificate.holds else "not proved", certificate.claim())]
         lines.append(("status", str(fit["status"])))
-        lines += [("note", note) for note in fit.get("notes", [])]
+        # Options of the command line help nobody here.
+        lines += [("note", re.sub(r" \(--[^)]*\)", "", note)) for note in fit.get("notes", [])]
         if fit.get("solver"):
             lines.append(("solver", f"{fit['solver']['name']} ({fit['solver']['why']})"))
         title = f"{type(self).__name__}: {fit['rows']} rows × {self.n_features_in_} features"
