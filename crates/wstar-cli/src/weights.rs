@@ -3,6 +3,7 @@
 use wstar::Model;
 use wstar::data::Classes;
 use wstar::inference::{Inference, Kind};
+use wstar_report::words::statistics;
 
 use crate::output::{count, number};
 
@@ -36,17 +37,7 @@ fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
     if left > 0 {
         text += &format!("  … and {} more (wstar inspect --top N)\n", count(left as u64));
     }
-    let mut line = Vec::new();
-    for (name, value) in [
-        ("log-likelihood", inference.log_likelihood),
-        ("AIC", inference.aic),
-        ("BIC", inference.bic),
-        ("residual deviation", inference.residual_deviation),
-        ("adjusted R²", inference.adjusted_r_squared),
-    ] {
-        line.extend(value.map(|value| format!("{name} {}", number(value))));
-    }
-    text + &format!("  {}\n", line.join(", "))
+    text + &format!("  {}\n", statistics(inference).join(", "))
 }
 
 /// The weights by name, the heaviest first; with their standard errors where those are valid.

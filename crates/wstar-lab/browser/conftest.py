@@ -10,6 +10,8 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("WSTAR_BINARY", str(ROOT / "target/debug/wstar"))
+# The environment in which the Python package is tested has what the package needs.
+PYTHON = os.environ.get("WSTAR_PYTHON", str(ROOT / "target/python/venv/bin/python"))
 SHOTS = ROOT / "target/lab"
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 

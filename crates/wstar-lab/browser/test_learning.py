@@ -1,12 +1,13 @@
 """Steps, proofs, links, comparisons: what is shown must be what the engine says."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
 
 import pytest
-from conftest import BINARY, Lab
+from conftest import BINARY, PYTHON, ROOT, Lab
 from test_drawing import place
 
 GOLDEN = ["(−2, 4, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−4, 2, 3)", "(−4, 2, 3)", "(−3, 2, 4)"]
@@ -109,6 +110,104 @@ def test_the_copied_command_makes_the_same_model(visit, tmp_path, scene):
         return
     numbers = [float(number) for number in shown.split(",")]
     assert numbers == pytest.approx([model["intercept"][0], *model["weights"][0]], rel=1e-9)
+
+
+def taken_home(page, folder, shown):
+    """The page's Python lines, run on the points it offers as a person would run them; and what `shown` is then."""
+    page.click("#command-button")
+    with page.expect_download() as started:
+        page.click("#csv")
+    started.value.save_as(folder / "points.csv")
+    lines = page.text("#python")
+    page.click("#command-close")
+    done = subprocess.run(
+        [
+            PYTHON,
+            "-W",
+            "error",
+            "-c",
+            f"{lines}\nassert model.verify(X, y)\nprint([float(v) for v in {shown}])",
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, lines + done.stderr
+    return lines, json.loads(done.stdout.splitlines()[-1])
+
+
+OVERLAP = "points=A0,0;A1,2;B3,0;B4,1;A2,1.5;B2,0.5;A3,1;B1,1"
+APART = "points=A0,0;A1,2;B3,0;B4,1;A2,3;B2,0.5"
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        f"{OVERLAP}&method=logistic&.C=2.5",
+        f"{OVERLAP}&method=logistic&.penalty=none",
+        f"{OVERLAP}&method=logistic&.penalty=l1&.C=20",
+        f"{OVERLAP}&method=logistic&.penalty=elastic-net&.C=20",
+        f"{OVERLAP}&method=svm",
+        f"{OVERLAP}&method=svm&.loss=squared-hinge&.C=0.5&.no_intercept=true",
+        f"{OVERLAP}&method=svm&.loss=squared-hinge&.penalty=l1",
+        f"{OVERLAP}&method=lda",
+        f"{OVERLAP}&method=mse-classifier",
+        f"{OVERLAP}&method=mse-classifier&.penalty=l2&.C=4",
+        f"{APART}&method=hard-margin",
+        f"{APART}&method=hard-margin&classes=ham|spam,+or+worse",
+        "make=separable,40,1,0.5,1&method=svm&.C=10",
+        "points=A0,0;A1,2;A3,2.5;A4,5&method=least-squares",
+        "points=A0,0;A1,2;A3,2.5;A4,5;A5,1&method=lad",
+    ],
+)
+def test_the_lines_for_python_make_the_same_model(visit, tmp_path, scene):
+    page = visit(scene)
+    plane = "[model.intercept_, *model.coef_]" if "A4,5" in scene else "[*model.intercept_, *model.coef_[0]]"
+    lines, numbers = taken_home(page, tmp_path, plane)
+    assert "not to be had" not in lines
+    shown = [float(number) for number in page.get_attribute(".boundary >> nth=0", "data-boundary").split(",")]
+    assert numbers == pytest.approx(shown, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method", ["perceptron", "voted-perceptron", "averaged-perceptron", "pocket", "kozinec"]
+)
+def test_the_lines_for_python_separate_too(visit, tmp_path, method):
+    """Whose line depends on the order of the rows."""
+    page = visit(f"{APART}&method={method}")
+    assert "wrong: 0 of" in page.text("#errors")
+    lines, wrong = taken_home(page, tmp_path, "model.predict(X) != y")
+    assert "not to be had" not in lines
+    assert wrong == [0.0] * 6
+
+
+@pytest.mark.parametrize("method", ["min-error", "naive-bayes", "softmax"])
+def test_the_lines_for_python_err_as_often(visit, tmp_path, method):
+    page = visit(f"{OVERLAP}&method={method}")
+    lines, wrong = taken_home(page, tmp_path, "model.predict(X) != y")
+    assert "not to be had" not in lines
+    assert f"wrong: {sum(wrong):.0f} of 8" in page.text("#errors")
+
+
+def test_what_python_does_not_have_is_said(visit):
+    page = visit(f"{OVERLAP}&method=perceptron&.ties=positive&.rule=worst")
+    page.click("#command-button")
+    assert "# not to be had in Python: rule, score 0 is" in page.text("#python")
+    page = visit(f"{OVERLAP}&method=minimax")
+    page.click("#command-button")
+    assert "no estimator" in page.text("#python")
+
+
+@pytest.mark.parametrize("link", ["set=iris|petal+length|nothing", "set=nothing", "make=nothing,60,0,0.5,1"])
+def test_a_link_to_points_that_are_not_there_says_so(visit, link):
+    page = visit(f"{link}&method=softmax")
+    assert "nothing" in page.text("#claim-sentence")
+    assert page.url.endswith(f"#{link}&method=softmax")
+    assert page.input_value("#method") == "softmax"
+    page.after(lambda: page.select_option("#data", "set:iris"))
+    page.until(lambda: "of 150 points" in page.text("#errors"))
 
 
 def test_the_points_can_be_taken_home(visit):

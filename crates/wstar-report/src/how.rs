@@ -68,7 +68,7 @@ fn minimised(model: &Model) -> String {
 }
 
 /// The command that makes the model again from these data. `unused` are columns of the data that the model does not
-/// know. What a model file does not say (a limit on the vocabulary, how a file is to be read) is not in it.
+/// know. What a model file does not say (how a file is to be read, which model the fit started from) is not in it.
 pub fn command(model: &Model, data: &str, unused: &[String]) -> String {
     let mut words = vec!["wstar".to_string(), "train".into(), quoted(data)];
     let mut add = |option: &str, value: Option<String>| {
@@ -212,6 +212,12 @@ fn columns(model: &Model, unused: &[String]) -> Vec<String> {
             Weighting::TfIdf => {}
         }
         add("ngrams", encoding.ngrams.to_string());
+        if encoding.min_df > 1 {
+            add("min-df", encoding.min_df.to_string());
+        }
+        if let Some(most) = encoding.max_features {
+            add("max-terms", most.to_string());
+        }
         if let Terms::Hashed(bits) = encoding.terms {
             add("hash-bits", bits.to_string());
         }

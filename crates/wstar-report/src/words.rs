@@ -1,5 +1,7 @@
 //! Numbers and counts as a person would write them.
 
+use wstar::inference::Inference;
+
 /// A number with about four digits that count, as a person would write it.
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -15,6 +17,20 @@ pub fn number(value: f64) -> String {
     } else {
         format!("{value:.3e}")
     }
+}
+
+/// What is known of the fit as a whole, beside its coefficients.
+pub fn statistics(inference: &Inference) -> Vec<String> {
+    [
+        ("log-likelihood", inference.log_likelihood),
+        ("AIC", inference.aic),
+        ("BIC", inference.bic),
+        ("residual deviation", inference.residual_deviation),
+        ("adjusted R²", inference.adjusted_r_squared),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| value.map(|value| format!("{name} {}", number(value))))
+    .collect()
 }
 
 /// A whole number with its thousands set apart.

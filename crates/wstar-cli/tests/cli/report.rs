@@ -124,6 +124,10 @@ fn the_command_in_a_report_makes_the_same_model() {
                 "1",
                 "--text-weighting",
                 "counts",
+                "--min-df",
+                "2",
+                "--max-terms",
+                "3",
             ],
         ),
     ];

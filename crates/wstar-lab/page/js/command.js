@@ -1,6 +1,6 @@
 // The same model from a shell and from Python.
 
-import { flags, method, settings } from "./methods.js";
+import { applies, flags, method, value } from "./methods.js";
 import * as scenes from "./scene.js";
 
 /** More points than this go to a file rather than into the command. */
@@ -35,44 +35,54 @@ export function shell(scene) {
   return `${[...words, "-", "--format", "csv", ...flags(scene)].map(quoted).join(" ")} <<'END'\n${csv(scene)}END`;
 }
 
+const literal = (value) => (value === true ? "True" : value === false ? "False" : value === Infinity ? 'float("inf")' : typeof value === "string" ? `"${value}"` : String(value));
 
-const literal = (value) => (value === true ? "True" : value === false ? "False" : typeof value === "string" ? `"${value}"` : String(value));
-
-/** What settings are called there, by estimator; a function where more than the name differs. */
-const ROWS = { epochs: "max_iter", learning_rate: "eta0", rule: (rule) => (rule === "worst" ? null : ["shuffle", rule === "shuffled"]), no_intercept: () => ["fit_intercept", false] };
-const WEIGHTED = { C: "C", no_intercept: () => ["fit_intercept", false], penalty: (penalty) => (penalty === "l2" ? [] : null), loss: (loss) => ["loss", loss.replace("-", "_")] };
-const PLAIN = { no_intercept: () => ["fit_intercept", false], penalty: (penalty) => (penalty === "none" ? [] : null) };
+// What a setting is called in Python: its name there and its value; [] if that is what happens anyway, null if it is not to be had.
+const through = { no_intercept: (bare) => (bare ? ["fit_intercept", false] : []) };
+const order = {
+  ...through, epochs: (most) => ["max_iter", most], rule: (rule) => ({ cyclic: ["shuffle", false], shuffled: [] })[rule] ?? null,
+  learning_rate: (rate) => (rate === 1 ? [] : ["eta0", rate]), seed: (seed) => ["random_state", seed],
+  schedule: (schedule) => (schedule === "constant" ? [] : null), ties: (ties) => (ties === "mistake" ? [] : null),
+};
+const cost = { ...through, C: (C) => (C === 1 ? [] : ["C", C]) };
+const plain = { ...through, penalty: (penalty) => (penalty === "none" ? [] : null) };
 const ESTIMATORS = {
-  Perceptron: [ROWS], VotedPerceptron: [ROWS], AveragedPerceptron: [ROWS], PocketPerceptron: [ROWS],
-  Kozinec: [{ epsilon: "epsilon", rule: (rule) => (rule === "cyclic" ? [] : null) }],
-  HardMarginClassifier: [PLAIN], LinearSVC: [WEIGHTED],
-  LogisticRegression: [{ ...WEIGHTED, loss: (loss) => (loss === "logistic" ? [] : null), penalty: (penalty) => (penalty === "none" ? ["C", Infinity] : penalty === "l2" ? [] : null) }],
-  LinearDiscriminantAnalysis: [{}], GaussianNB: [{}], MinErrorClassifier: [{}], LinearRegression: [PLAIN],
-  RidgeClassifier: [PLAIN, ["alpha=0"]], QuantileRegressor: [PLAIN, ["quantile=0.5", "alpha=0"]],
+  Perceptron: order, VotedPerceptron: order, AveragedPerceptron: order, PocketPerceptron: order,
+  Kozinec: { epsilon: (epsilon) => ["epsilon", epsilon], rule: (rule) => (rule === "cyclic" ? [] : null) },
+  HardMarginClassifier: through,
+  LinearSVC: { ...cost, loss: (loss) => (loss === "hinge" ? ["loss", loss] : []), penalty: (penalty) => ({ l1: ["penalty", "l1"], l2: [] })[penalty] ?? null },
+  LogisticRegression: {
+    ...cost, loss: (loss) => (loss === "logistic" ? [] : null),
+    penalty: (penalty) => ({ none: ["C", Infinity], l1: ["l1_ratio", 1], l2: [], "elastic-net": ["l1_ratio", 0.5] })[penalty] ?? null,
+  },
+  LinearDiscriminantAnalysis: {}, GaussianNB: {}, MinErrorClassifier: {}, LinearRegression: plain,
+  RidgeClassifier: { ...through, C: (C) => (C === 1 ? [] : ["alpha", 1 / C]), penalty: (penalty) => ({ none: ["alpha", 0], l2: [] })[penalty] ?? null },
+  QuantileRegressor: { penalty: (penalty) => (penalty === "none" ? ["alpha", 0] : null) },
 };
 
 /** The lines for Python; null where the package has no estimator for the method. */
 export function python(scene) {
-  const { python: estimator, regression } = method(scene.method);
+  const { python: estimator, regression, settings: own } = method(scene.method);
   if (!estimator) return null;
-  const [known, always = []] = ESTIMATORS[estimator];
-  const given = [...always];
+  const given = [];
   const left = [];
-  for (const [name, value] of Object.entries(settings(scene))) {
-    if (name === "method" || name === "seed" || value === false) continue;
-    const rule = known[name];
-    const told = typeof rule === "function" ? rule(value) : rule ? [rule, value] : null;
-    if (told === null) left.push(name.replace("_", " "));
-    else if (told.length) given.push(`${told[0]}=${told[1] === Infinity ? 'float("inf")' : literal(told[1])}`);
+  for (const setting of own.filter((one) => applies(scene, one))) {
+    const now = setting.name === "seed" ? scene.seed : value(scene, setting);
+    // Nothing is asked for.
+    if (now === undefined || now === "" || now === "auto" || (setting.optional && scene.settings[setting.name] === undefined)) continue;
+    const told = ESTIMATORS[estimator][setting.name]?.(now) ?? null;
+    if (told === null) left.push(setting.label);
+    else if (told.length) given.push(`${told[0]}=${literal(told[1])}`);
   }
   return [
-    "import numpy as np, wstar",
-    'data = np.genfromtxt("points.csv", delimiter=",", skip_header=1, dtype=None, encoding="utf-8")',
-    regression
-      ? "X, y = np.array([[row[0]] for row in data]), np.array([row[1] for row in data])"
-      : "X, y = np.array([[row[0], row[1]] for row in data]), np.array([row[2] for row in data])",
+    "import csv, wstar",
+    'with open("points.csv", encoding="utf-8", newline="") as file:',
+    "    rows = list(csv.reader(file))[1:]",
+    `X = [[float(cell) for cell in row[:${regression ? 1 : 2}]] for row in rows]`,
+    `y = [${regression ? "float(row[1])" : "row[2]"} for row in rows]`,
     `model = wstar.${estimator}(${given.join(", ")}).fit(X, y)`,
     ...(left.length ? [`# not to be had in Python: ${left.join(", ")}`] : []),
+    ...(ESTIMATORS[estimator] === order ? ["# Python takes equal rows together: their order, and so the line, may be another."] : []),
     "print(model.summary())",
   ].join("\n");
 }

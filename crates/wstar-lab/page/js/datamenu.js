@@ -60,14 +60,15 @@ export class DataMenu {
     if (this.current?.kind === "file" && this.file) this.read(columns);
   }
 
-  /** Asks the engine for the points that a description stands for; the rest of the scene is put in place with them. */
-  async load(data, rest = {}) {
+  /** Asks the engine for the points that a description stands for; the rest of a scene that is opened comes with them. */
+  async load(data, rest = null) {
     const asked = data.kind === "set" ? { set: { name: data.name, columns: data.columns } } : { make: data.recipe };
     try {
+      if (data.kind === "make" && !RECIPES.some(([kind]) => kind === data.recipe.kind)) throw new Refused(`There is no recipe for points called “${data.recipe.kind}”.`);
       const found = await this.loading("data", asked);
       if (found) this.use({ ...this.points(found, data), rest });
     } catch (error) {
-      this.refuse(error);
+      this.refuse(error, { rest });
     }
   }
 
@@ -86,7 +87,7 @@ export class DataMenu {
       this.use(this.points(found, { kind: "file", name }));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.refuse(error, name);
+      this.refuse(error, { file: true });
     }
   }
 

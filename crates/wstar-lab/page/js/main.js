@@ -65,7 +65,7 @@ function own() {
     dataMenu.show(scene);
   }
   scene.step = null;
-  scene.lost = 0;
+  Object.assign(scene, { lost: 0, refused: null });
 }
 
 const tools = new Tools(plane, {
@@ -80,7 +80,7 @@ const dataMenu = new DataMenu({
   use({ rest = null, notes = [], ...found }) {
     if (rest === null) past.keep(scene);
     Object.assign(scene, found, rest ?? { step: null, line: null, lesson: null });
-    scene.lost = 0;
+    Object.assign(scene, { lost: 0, refused: null });
     const measured = scene.real || scene.data.recipe?.kind === "line";
     if (measured && !isRegression()) Object.assign(scene, { method: "least-squares", settings: {} });
     if (!measured && isRegression() && rest === null) Object.assign(scene, { method: "logistic", settings: {} });
@@ -88,9 +88,13 @@ const dataMenu = new DataMenu({
     announce(notes.join(" ") || `${count(scenes.size(scene))} points`);
     fresh();
   },
-  refuse(error, name = null) {
-    showNotice(error.message, { kind: "error", actions: name ? [["choose another file", () => find("file").click()]] : [] });
+  refuse(error, { file = false, rest = null }) {
     announce(error.message);
+    if (rest) {
+      // A link to points that are not to be had: the rest of its scene, and why.
+      scene = { ...scenes.empty(), ...rest, data: { kind: "points" }, columns: [], real: false, refused: error.message };
+      fresh();
+    } else showNotice(error.message, { kind: "error", actions: file ? [["choose another file", () => find("file").click()]] : [] });
   },
 });
 
@@ -176,6 +180,7 @@ async function fitOnce() {
 function emptiness() {
   const many = scenes.size(scene);
   if (scene.lost) return [`The link was made for ${count(scene.lost)} points of a file, which it cannot hold: drop the file here again.`, {}];
+  if (scene.refused) return [scene.refused, { kind: "error" }];
   if (many === 0) return ["No points yet. Click in the plane to add some, spray them, or take some from the data menu.", {}];
   if (isRegression()) return many < 2 ? ["A line needs two points. Click to add another.", {}] : null;
   const present = new Set(scene.points.c).size;
@@ -273,7 +278,8 @@ const comparing = () => compare(scene, plane.view);
 
 // The address, lessons, sharing.
 
-const remember = () => history.replaceState(null, "", `#${scenes.toHash(scene)}`);
+/** Keeps the scene in the address; a link that could not be followed stays as it was written. */
+const remember = () => scene.refused || history.replaceState(null, "", `#${scenes.toHash(scene)}`);
 
 /** The hand rests: the address is brought up to date. */
 const settle = rested(() => {

@@ -11,7 +11,7 @@ use crate::draw::escaped;
 use crate::how::{command, how, quoted};
 use crate::pictures::coefficients::{columns, heaviest};
 use crate::subject::{MOST_CLASSES, Standing, Subject};
-use crate::words::{count, number, passes, percent, plural, shortened};
+use crate::words::{count, number, passes, percent, plural, shortened, statistics};
 
 /// Features in the table of weights.
 const MOST_FEATURES: usize = 40;
@@ -221,16 +221,7 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
                 Test::Z => "z",
             };
             let level = format!("{} % interval", number(100.0 * inference.level));
-            let mut line = Vec::new();
-            for (name, value) in [
-                ("log-likelihood", inference.log_likelihood),
-                ("AIC", inference.aic),
-                ("BIC", inference.bic),
-                ("residual deviation", inference.residual_deviation),
-                ("adjusted R²", inference.adjusted_r_squared),
-            ] {
-                line.extend(value.map(|value| format!("{name} {}", number(value))));
-            }
+            let mut line = statistics(inference);
             if model.schema.scaling.is_some() {
                 line.push("of standardised columns".into());
             }

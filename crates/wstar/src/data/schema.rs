@@ -243,6 +243,8 @@ mod tests {
             weighting: Weighting::TfIdf,
             sublinear: true,
             ngrams: 2,
+            min_df: 1,
+            max_features: Some(2),
             terms: Terms::Vocabulary(vec!["free".into(), "free entry".into()]),
             idf: vec![0.1 + 0.2, 1.0 / 3.0],
         };

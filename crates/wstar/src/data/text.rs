@@ -95,10 +95,21 @@ pub struct TextEncoding {
     pub sublinear: bool,
     /// The longest run of tokens that makes a term.
     pub ngrams: usize,
+    /// In how many training texts a term had to occur to be kept.
+    #[serde(default = "anywhere")]
+    pub min_df: usize,
+    /// How many terms were kept at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_features: Option<usize>,
     /// Which column a term belongs to.
     pub terms: Terms,
     /// The idf of each column; empty unless the weighting is tf-idf.
     pub idf: Vec<f64>,
+}
+
+/// What models say that were written before they said it.
+fn anywhere() -> usize {
+    1
 }
 
 /// Sparse rows: row `i` holds the entries `starts[i]..starts[i + 1]`, their columns increasing.
@@ -163,6 +174,8 @@ impl TextEncoding {
             weighting: options.weighting,
             sublinear: options.sublinear,
             ngrams: options.ngrams,
+            min_df: options.min_df,
+            max_features: options.max_features,
             terms: Terms::Vocabulary(Vec::new()),
             idf: Vec::new(),
         };

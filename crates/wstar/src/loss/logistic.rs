@@ -35,11 +35,6 @@ impl Loss for Logistic {
         entropy(p) + entropy(1.0 - p)
     }
 
-    // The derivative of ℓ* at the slope p is ±z, so a rounding of p changes ℓ* by p·|z| times as much, which is below ⅓.
-    fn conjugate_at(self, _y: f64, z: f64, value: f64, slope: f64) -> f64 {
-        slope * z - value
-    }
-
     fn slopes(self, y: f64) -> (f64, f64) {
         if y > 0.0 { (-1.0, 0.0) } else { (0.0, 1.0) }
     }

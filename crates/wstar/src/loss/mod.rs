@@ -36,11 +36,6 @@ pub trait Loss: Copy + Send + Sync {
     /// The least and the greatest slope: the interval outside of which the conjugate is +∞.
     fn slopes(self, y: f64) -> (f64, f64);
 
-    /// The conjugate at the slope that ℓ has at the score z: s·z − ℓ(y, z), if that is less work.
-    fn conjugate_at(self, y: f64, _z: f64, _value: f64, slope: f64) -> f64 {
-        self.conjugate(y, slope)
-    }
-
     /// Value, slope and curvature at once.
     fn all(self, y: f64, z: f64) -> (f64, f64, f64) {
         (self.value(y, z), self.slope(y, z), self.curvature(y, z))

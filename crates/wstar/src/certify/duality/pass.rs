@@ -356,16 +356,14 @@ impl Span<'_> {
             gathered.loss.add(weight * value);
             let row = self.first_row + i as u64;
             let (least, greatest) = loss.slopes(target);
-            let (slope, conjugate) = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
+            let slope = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
                 // Slopes that are no binary fractions may miss their own ends by a rounding.
-                Ok(at) => {
-                    let slope = (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest);
-                    (slope, loss.conjugate(target, slope))
-                }
-                Err(_) => (own, loss.conjugate_at(target, score, value, own)),
+                Ok(at) => (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest),
+                Err(_) => own,
             };
             alpha[0] = -weight * slope;
-            gathered.conjugate.add(weight * conjugate);
+            // From the slope alone, not as slope·score − loss: a loss that is wrong must not cancel out of the gap.
+            gathered.conjugate.add(weight * loss.conjugate(target, slope));
             let room = (-weight * least - alpha[0]).min(alpha[0] + weight * greatest);
             gathered.support += u64::from(alpha[0] != 0.0);
             gathered.at_bound += u64::from(alpha[0] != 0.0 && room == 0.0);

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::loss::{Loss, LossName, on_loss};
-use crate::oracle::Rows;
+use crate::oracle::{LinePoint, Rows};
 
 /// Rows whose losses are summed together, whatever the number of threads.
 const BLOCK: usize = 4096;
@@ -66,8 +66,8 @@ impl<'a> Scores<'a> {
         self.value = values.iter().sum();
     }
 
-    /// The loss a step away: Σ cᵢ ℓ(zᵢ + step·qᵢ).
-    pub(super) fn value_along(&self, along: &[f64], step: f64) -> f64 {
+    /// The loss at the end of a whole step: Σ cᵢ ℓ(zᵢ + qᵢ).
+    pub(super) fn value_along(&self, along: &[f64]) -> f64 {
         let (rows, loss) = (self.rows, self.loss);
         let values: Vec<f64> = self
             .scores
@@ -78,12 +78,40 @@ impl<'a> Scores<'a> {
                 let first = block * BLOCK;
                 let mut value = 0.0;
                 on_loss!(loss, loss => for (at, (z, q)) in scores.iter().zip(along).enumerate() {
-                    value += rows.weights.get(first + at) * loss.value(rows.targets[first + at], z + step * q);
+                    value += rows.weights.get(first + at) * loss.value(rows.targets[first + at], z + q);
                 }, softmax => {});
                 value
             })
             .collect();
         values.iter().sum()
+    }
+
+    /// The loss a part of a step away, with its slope and curvature.
+    pub(super) fn along(&self, along: &[f64], step: f64) -> LinePoint {
+        let (rows, loss) = (self.rows, self.loss);
+        let points: Vec<LinePoint> = self
+            .scores
+            .par_chunks(BLOCK)
+            .zip(along.par_chunks(BLOCK))
+            .enumerate()
+            .map(|(block, (scores, along))| {
+                let first = block * BLOCK;
+                let mut sum = LinePoint::default();
+                on_loss!(loss, loss => for (at, (z, q)) in scores.iter().zip(along).enumerate() {
+                    let weight = rows.weights.get(first + at);
+                    let (value, slope, curvature) = loss.all(rows.targets[first + at], z + step * q);
+                    sum.value += weight * value;
+                    sum.slope += weight * slope * q;
+                    sum.curvature += weight * curvature * q * q;
+                }, softmax => {});
+                sum
+            })
+            .collect();
+        points.iter().fold(LinePoint::default(), |sum, point| LinePoint {
+            value: sum.value + point.value,
+            slope: sum.slope + point.slope,
+            curvature: sum.curvature + point.curvature,
+        })
     }
 
     /// Moves the scores by step·q.

@@ -17,7 +17,7 @@ use crate::solve::coordinate_descent::CoordinateDescent;
 use crate::solve::coordinate_descent::columns::Columns;
 use crate::solve::coordinate_descent::scores::Scores;
 use crate::solve::coordinate_descent::shared::SetGram;
-use crate::solve::orthant::{Curved, Effort, Gram, Model, Stepped};
+use crate::solve::orthant::{Curved, Effort, Gram, MOST_FAILED, Model, Stepped, least_along};
 use crate::solve::{Control, Solution};
 use crate::watch::Status;
 
@@ -118,6 +118,8 @@ struct Descent<'a> {
     largest_gram: usize,
     /// The share of the greatest curvature that is added to a model which promised too much.
     damping: f64,
+    /// Steps in a row that were too long.
+    failed: u32,
 }
 
 /// Minimises set by set; the rows are those of the problem.
@@ -157,6 +159,7 @@ pub(super) fn solve(
             largest_gram
         },
         damping: 1e-13,
+        failed: 0,
     };
     let free_intercept = problem.intercept == Intercept::Free && layout.intercept;
     let mut best_gap = f64::INFINITY;
@@ -256,26 +259,24 @@ impl Descent<'_> {
             let next_penalty: f64 = next.iter().zip(&penalties).map(|(&w, p)| p.of(w)).sum();
             let promised = (dot(&gradient, &along) + next_penalty - penalty).min(0.0);
             let noise = 1e-14 * objective.abs();
-            let mut step = 1.0;
-            let found = (0..40).any(|_| {
-                let penalty: f64 = (start.iter().zip(&along).zip(&penalties))
-                    .map(|((w, d), p)| p.of(w + step * d))
-                    .sum();
-                let there = self.scores.value_along(&moved, step) + penalty;
-                let enough = there <= objective + 0.01 * step * promised + noise;
-                if !enough {
-                    step *= 0.5;
-                }
-                enough
-            });
-            self.damping = if step >= 0.5 {
-                (0.1 * self.damping).max(1e-13)
+            let there = self.scores.value_along(&moved) + next_penalty;
+            let step = if there <= objective + 0.01 * promised + noise {
+                self.failed = 0;
+                self.damping = (0.1 * self.damping).max(1e-13);
+                1.0
             } else {
-                (10.0 * self.damping).max(1e-4)
+                self.failed += 1;
+                if self.failed > MOST_FAILED || self.loss.is_twice_smooth() {
+                    self.damping = (10.0 * self.damping).max(1e-4);
+                }
+                let scores = &self.scores;
+                let (step, least) =
+                    least_along(&penalties, &start, &along, |step| Ok(scores.along(&moved, step)))?;
+                if least >= objective {
+                    continue;
+                }
+                step
             };
-            if !found {
-                continue;
-            }
             self.scores.advance(&moved, step);
             for (k, &j) in set.iter().enumerate() {
                 self.at[j] = if step == 1.0 {

@@ -6,14 +6,16 @@
 //! where it is small, is kept within it: weights that would cross 0 stop there. A few such rounds minimise
 //! the model of a prox-Newton step, which is damped where it promised too much.
 
+mod bent_line;
 mod conjugate;
 mod hessian;
 mod model;
 mod prox_newton;
 
+pub(crate) use bent_line::least_along;
 pub(crate) use hessian::Gram;
 pub(crate) use model::{Curved, Effort, Model, Stepped};
-pub(crate) use prox_newton::{Inner, prox_newton};
+pub(crate) use prox_newton::{Inner, MOST_FAILED, prox_newton};
 
 use crate::error::Result;
 use crate::problem::Problem;

@@ -1,7 +1,7 @@
 //! Prox-Newton through the oracle alone (Lee, Sun and Saunders 2014): the loss is replaced by its quadratic
 //! model at the point, the model is minimised with the penalty as it is, and a line search makes sure of
-//! the descent. A step that promised too much damps the next models, in the limit to proximal gradient
-//! steps in the metric of the diagonal, so that the method always converges.
+//! the descent. Steps that promise too much again and again damp the next models, in the limit to proximal
+//! gradient steps in the metric of the diagonal, so that the method always converges.
 
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
@@ -9,6 +9,7 @@ use crate::loss::LossName;
 use crate::oracle::Query;
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
+use crate::solve::orthant::bent_line::least_along;
 use crate::solve::orthant::hessian::{Gram, Products};
 use crate::solve::orthant::model::{Effort, Minimum, Model};
 use crate::solve::{Control, Solution};
@@ -26,7 +27,7 @@ pub(crate) enum Inner {
 }
 
 /// Steps without a better gap or objective, after which rounding has the last word.
-const PATIENCE: u32 = 4;
+const PATIENCE: u32 = 8;
 /// Steps over which sweeps must take at least [`CRAWL`] of the objective away or better the gap: with nearly collinear
 /// columns they can go on for days, and other solvers do better.
 const CRAWL_STEPS: u32 = 30;
@@ -45,6 +46,9 @@ const SETTLED: f64 = 1e-4;
 const MOST_COLUMNS: usize = 500;
 /// Steps at most towards the intercept of a cold start.
 const MOST_CENTRING: usize = 20;
+/// Steps in a row that may be too long before the models are damped, where the loss's curvature has jumps: beyond a
+/// jump the next model is a better one.
+pub(crate) const MOST_FAILED: u32 = 3;
 /// The share of the largest curvatures that is always added to the Hessian.
 const LEAST_DAMPING: f64 = 1e-13;
 
@@ -70,6 +74,8 @@ pub(crate) fn prox_newton(
     // How much of the objective the last step took away.
     let mut dropped = 1.0;
     let mut unsolved = 0;
+    // Steps in a row that were too long.
+    let mut failed = 0;
     // Whether conjugate gradients have failed on a model that mattered.
     let mut stuck = false;
     let status = loop {
@@ -88,9 +94,11 @@ pub(crate) fn prox_newton(
         since += 1;
         if since > CRAWL_STEPS {
             let fell = earlier.0 - here.objective > CRAWL * here.objective.abs();
-            if inner == Inner::Sweeps && !fell && best_gap > 0.1 * earlier.1 {
+            let crawls = !fell && best_gap > 0.1 * earlier.1;
+            if crawls && inner == Inner::Sweeps {
                 break Status::IterationLimit;
             }
+            stuck |= crawls;
             (since, earlier) = (0, (here.objective, best_gap));
         }
         for (largest, &h) in largest.iter_mut().zip(&diagonal) {
@@ -150,12 +158,21 @@ pub(crate) fn prox_newton(
         let there = evaluate(problem, &next, inner, Some(&here))?;
         if there.objective <= here.objective + 0.01 * promised.min(0.0) + noise {
             damping = (0.1 * damping).max(LEAST_DAMPING);
+            failed = 0;
             waited += u32::from(here.objective - there.objective <= noise);
             dropped = Problem::relative(here.objective - there.objective, here.objective);
             (at, here) = (next, there);
         } else {
-            let (step, objective) = search(problem, &at, &along)?;
-            damping = (10.0 * damping).max(1e-4);
+            let (step, objective) = least_along(&penalties, &at, &along, |step| {
+                let (at, along, steps) = (&at, &along, &[step]);
+                let sums = problem.oracle.ask(Query::Line { at, along, steps })?;
+                Ok(sums.line.first().copied().unwrap_or_default())
+            })?;
+            failed += 1;
+            let by_products = matches!(inner, Inner::Products(_));
+            if failed > MOST_FAILED || by_products || problem.loss.is_twice_smooth() {
+                damping = (10.0 * damping).max(1e-4);
+            }
             if objective < here.objective {
                 axpy(step, &along, &mut at);
                 here = evaluate(problem, &at, inner, Some(&here))?;
@@ -290,26 +307,6 @@ fn evaluate(
         }
         _ => problem.hessian(at),
     }
-}
-
-/// The best of the halved steps and its objective, in one pass.
-fn search(problem: &mut Problem<'_>, at: &[f64], along: &[f64]) -> Result<(f64, f64)> {
-    let steps: Vec<f64> = (1..30).map(|k| 0.5f64.powi(k)).collect();
-    let query = Query::Line {
-        at,
-        along,
-        steps: &steps,
-    };
-    let line = problem.oracle.ask(query)?.line;
-    let mut best = (0.0, f64::INFINITY);
-    for (&step, point) in steps.iter().zip(&line) {
-        let moved: Vec<f64> = at.iter().zip(along).map(|(at, d)| at + step * d).collect();
-        let objective = point.value + problem.penalty_value(&moved);
-        if objective < best.1 {
-            best = (step, objective);
-        }
-    }
-    Ok(best)
 }
 
 /// An estimate of P − P\* as [`Problem::gap`] makes it, but for a free intercept that is not yet in its place:
