@@ -222,7 +222,8 @@ impl Descent<'_> {
                 others.push((slack / self.sizes[j].sqrt(), j));
             }
         }
-        *size = SMALLEST_SET.max(2 * set.len() + pulled.min(*size));
+        // A support of some size is mostly the one that will stay; one in the making may double.
+        *size = SMALLEST_SET.max(set.len() + (set.len() / 4).max(SMALLEST_SET) + pulled.min(*size));
         let more = size.saturating_sub(set.len()).min(others.len());
         if more > 0 && more < others.len() {
             others.select_nth_unstable_by(more, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

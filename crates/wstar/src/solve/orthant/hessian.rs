@@ -43,6 +43,13 @@ impl Curved for Gram<'_> {
         Ok(face.iter().map(|&j| dot(self.column(j), &whole)).collect())
     }
 
+    fn without(&self, face: &[usize], place: usize, by: f64, product: &mut [f64]) -> bool {
+        let column = self.column(face[place]);
+        let products = product.iter_mut().zip(face);
+        products.for_each(|(product, &j)| *product -= by * column[j]);
+        true
+    }
+
     fn shift(&mut self, face: &[usize], by: &[f64]) -> Result<()> {
         for (&j, &by) in face.iter().zip(by) {
             self.step(j, by);

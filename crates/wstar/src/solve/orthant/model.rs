@@ -26,6 +26,11 @@ pub(crate) trait Curved {
     /// How the model's faces are to be minimised.
     fn effort(&self) -> Effort;
 
+    /// Takes what one coordinate of a face gave to a product away again, without a new product; whether it could.
+    fn without(&self, _face: &[usize], _place: usize, _by: f64, _product: &mut [f64]) -> bool {
+        false
+    }
+
     /// A direction of descent over a face: nearly (H + own)⁻¹·falls.
     fn newton(&mut self, face: &[usize], own: &[f64], falls: &[f64]) -> Result<Vec<f64>> {
         let diagonal: Vec<f64> = face
@@ -216,9 +221,16 @@ impl<'a, C: Curved> Model<'a, C> {
             }
         }
         if moved == Moved::Not {
+            let mut known: Option<Vec<f64>> = None;
             for _ in 0..=stops {
                 for k in 0..u.len() {
-                    if signs[k] != 0.0 && u[k] == 0.0 && signs[k] * along[k] <= 0.0 {
+                    let held = signs[k] != 0.0 && u[k] == 0.0 && signs[k] * along[k] <= 0.0;
+                    if held && along[k] != 0.0 {
+                        known = known.and_then(|mut product| {
+                            product[k] -= own[k] * along[k];
+                            let could = self.curved.without(&face, k, along[k], &mut product);
+                            could.then_some(product)
+                        });
                         along[k] = 0.0;
                     }
                 }
@@ -226,7 +238,10 @@ impl<'a, C: Curved> Model<'a, C> {
                 if fall <= 0.0 {
                     break;
                 }
-                let product = self.face_product(&face, &own, &along)?;
+                let product = match known.take() {
+                    Some(product) => product,
+                    None => self.face_product(&face, &own, &along)?,
+                };
                 let curvature = dot(&along, &product);
                 let promised: f64 = (0..u.len())
                     .map(|k| (self.curved.curvature(face[k]) + own[k]) * along[k] * along[k])
@@ -269,6 +284,7 @@ impl<'a, C: Curved> Model<'a, C> {
                 if step == best {
                     break;
                 }
+                known = Some(product);
             }
         }
         if moved != Moved::Not {
