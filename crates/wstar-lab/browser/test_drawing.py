@@ -95,6 +95,16 @@ def test_sets_recipes_and_columns(visit):
     assert "R²" in page.text("#errors")
 
 
+def test_other_points_leave_a_lesson(visit):
+    page = visit("lesson=perceptron")
+    page.after(lambda: page.select_option("#data", "set:iris"))
+    assert "start" not in page.url and "lesson" not in page.url
+    assert not page.is_visible("#lesson-text")
+    page.until(lambda: "of 150 points" in page.text("#errors"))
+    page.after(lambda: page.click("#undo"))
+    assert len(page.points()) == 3
+
+
 def drop(page, name, text):
     """Drops a file on the page as a hand would."""
     page.evaluate(

@@ -78,7 +78,11 @@ const tools = new Tools(plane, {
 
 const dataMenu = new DataMenu({
   use({ rest = null, notes = [], ...found }) {
-    if (rest === null) past.keep(scene);
+    if (rest === null) {
+      past.keep(scene);
+      // Where weights began belongs to the points that were there.
+      delete scene.settings.start;
+    }
     Object.assign(scene, found, rest ?? { step: null, line: null, lesson: null });
     Object.assign(scene, { lost: 0, refused: null });
     const measured = scene.real || scene.data.recipe?.kind === "line";

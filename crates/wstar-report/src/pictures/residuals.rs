@@ -43,13 +43,7 @@ pub(crate) fn distribution(subject: &Subject<'_>) -> Result<Chart> {
     let groups = vec![0; residuals.len()];
     let found = metrics::histogram(&residuals, &groups, 1, subject.weights(), BINS)?;
     let quantiles = metrics::quantiles(&residuals, subject.weights(), &[0.05, 0.25, 0.5, 0.75, 0.95])?;
-    let highest = found
-        .counts
-        .iter()
-        .flatten()
-        .copied()
-        .fold(0.0, f64::max)
-        .max(1.0);
+    let highest = found.highest().max(1.0);
     let bars = found.counts[0].iter().enumerate().map(|(bin, &count)| Mark::Bar {
         from: (found.edges[bin], 0.0),
         to: (found.edges[bin + 1], count),

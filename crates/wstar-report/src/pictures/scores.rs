@@ -50,13 +50,7 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
             }
         };
     let found = metrics::histogram(&values, &groups, shown, weights.as_deref(), BINS)?;
-    let highest = found
-        .counts
-        .iter()
-        .flatten()
-        .copied()
-        .fold(0.0, f64::max)
-        .max(1.0);
+    let highest = found.highest().max(1.0);
     let mut marks = Vec::new();
     for (class, counts) in found.counts.iter().enumerate() {
         let ink = Ink::Class(class);

@@ -12,6 +12,13 @@ pub struct Histogram {
     pub counts: Vec<Vec<f64>>,
 }
 
+impl Histogram {
+    /// The weight of the fullest bin.
+    pub fn highest(&self) -> f64 {
+        self.counts.iter().flatten().copied().fold(0.0, f64::max)
+    }
+}
+
 /// Sorts values of several groups into bins of equal width between the least and the largest; an edge belongs to the
 /// bin above it, the last one to the last bin.
 pub fn histogram(
@@ -92,6 +99,7 @@ mod tests {
         let single = histogram(&[3.0, 3.0], &[0, 0], 1, Some(&[1.0, 0.5]), 2).unwrap();
         assert_eq!(single.edges, [2.5, 3.0, 3.5]);
         assert_eq!(single.counts, [[0.0, 1.5]]);
+        assert_eq!(single.highest(), 1.5);
         assert!(histogram(&[f64::NAN], &[0], 1, None, 2).is_err());
         assert!(histogram(&[1.0], &[1], 1, None, 2).is_err());
         assert!(histogram(&[1.0], &[0], 1, None, 0).is_err());
