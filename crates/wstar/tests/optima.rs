@@ -103,7 +103,8 @@ fn twenty_news_one_class_against_the_rest() {
     meets(&data, &Settings::for_method(Method::Logistic), 1410.39255533);
     meets(&data, &svm(LossName::SquaredHinge), 309.27728063);
     meets(&data, &svm(LossName::Hinge), 389.98084943);
-    meets(&data, &l1_logistic(), 1368.39480);
+    // Agreed upon by coordinate descent and orthant-wise Newton, each with a gap below 1e-11.
+    meets(&data, &l1_logistic(), 1368.39490415);
     // The intercept that users have by default.
     for settings in [
         Settings::for_method(Method::Logistic),
