@@ -8,7 +8,7 @@ use faer::{Mat, MatMut, Par};
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::oracle::{Oracle, Query};
-use crate::solve::orthant::model::{Curved, Effort, Pulled, Stepped};
+use crate::solve::orthant::curved::{Curved, Effort, Pulled, Stepped};
 
 /// A quadratic by its whole Hessian, column by column.
 pub(crate) struct Gram<'a> {

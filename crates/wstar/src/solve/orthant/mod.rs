@@ -8,13 +8,15 @@
 
 mod bent_line;
 mod conjugate;
+mod curved;
 mod hessian;
 mod model;
 mod prox_newton;
 
 pub(crate) use bent_line::least_along;
+pub(crate) use curved::{Curved, Effort, Stepped};
 pub(crate) use hessian::Gram;
-pub(crate) use model::{Curved, Effort, Model, Stepped};
+pub(crate) use model::Model;
 pub(crate) use prox_newton::{Inner, MOST_FAILED, prox_newton};
 
 use crate::error::Result;

@@ -10,8 +10,9 @@ use crate::oracle::Query;
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::orthant::bent_line::least_along;
+use crate::solve::orthant::curved::Effort;
 use crate::solve::orthant::hessian::{Gram, Products};
-use crate::solve::orthant::model::{Effort, Minimum, Model};
+use crate::solve::orthant::model::{Minimum, Model};
 use crate::solve::{Control, Solution};
 use crate::watch::Status;
 
