@@ -8,7 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 #: Data with fewer numbers than this are not worth a second thread.
 SMALL = 50_000
@@ -113,11 +113,25 @@ def checked(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any
     try:
         return validate_data(estimator, X, y, **how)
     except ValueError as error:
-        text = str(error)
-        if "NaN" not in text and "infinity" not in text:
-            raise
-        place = _first_bad(y if text.startswith("Input y") else X)
-        if place is None:
-            raise
+        _name_place(error, X, y)
+        raise
+
+
+def look_for_bad(estimator: Any, X: Any) -> None:
+    """`ValueError`, in scikit-learn's words and with its place, if there is a number in X that is not finite."""
+    try:
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    except ValueError as error:
+        _name_place(error, X, None)
+        raise
+
+
+def _name_place(error: ValueError, X: Any, y: Any) -> None:
+    """Raises an error about what is not a number with the place where it stands; comes back from any other."""
+    text = str(error)
+    if "NaN" not in text and "infinity" not in text:
+        return
+    place = _first_bad(y if text.startswith("Input y") else X)
+    if place is not None:
         head, line, rest = text.partition("\n")
         raise ValueError(f"{head} ({place}){line}{rest}") from None

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from .arrays import SMALL, checked, coded, matrix, size, threads
+from .arrays import SMALL, checked, coded, look_for_bad, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
 from .exceptions import SeparationWarning, warn
 from .prediction import LinearPredictions
@@ -61,6 +61,9 @@ def written(settings: dict[str, Any]) -> str:
 class Certified:
     """Mixin: fits by the engine, and everything that comes with a certificate."""
 
+    #: Whether every number of X goes through the engine's own check, which is faster than scikit-learn's.
+    _engine_looks = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # Arrays go to the engine, which takes those of numpy.
@@ -101,7 +104,12 @@ class Certified:
         self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None
     ) -> _engine.Fitted:
         """Fits one model; `settings` are those of the library, by its names."""
-        return _engine.fit(self._table(X, goal, weights), written(settings), start, self._threads(X))
+        try:
+            return _engine.fit(self._table(X, goal, weights), written(settings), start, self._threads(X))
+        except ValueError:
+            # What the engine refuses may have been a number that is none, for which there are known words.
+            look_for_bad(self, X)
+            raise
 
     def _goal(self, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
         names = [class_name(label) for label in self.classes_]
@@ -371,7 +379,7 @@ class CertifiedFit(CertifiedClassifier):
             self._forget()
             return super().fit(X, y, sample_weight)
         self._remember(y)
-        X, y = checked(self, X, y)
+        X, y = checked(self, X, y, ensure_all_finite=not self._engine_looks)
         self._learn(X, self._labels(y), sample_weight)
         return self
 
@@ -424,7 +432,8 @@ class CertifiedRegressor(LinearPredictions, Certified):
             self._forget()
             return super().fit(X, y, sample_weight)
         self._remember(y)
-        X, y = checked(self, X, y, y_numeric=True, multi_output=self._many_targets)
+        how = {"y_numeric": True, "multi_output": self._many_targets}
+        X, y = checked(self, X, y, ensure_all_finite=not self._engine_looks, **how)
         self._learn(X, y, self._weights(sample_weight, X))
         return self
 

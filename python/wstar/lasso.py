@@ -57,6 +57,8 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
     True
     """
 
+    _engine_looks = True
+
     def __init__(
         self,
         alpha=1.0,

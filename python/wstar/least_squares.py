@@ -46,6 +46,8 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
     (True, 0.5177)
     """
 
+    _engine_looks = True
+
     def __init__(self, *, fit_intercept=True, copy_X=True, tol=1e-6, n_jobs=None, positive=False):
         super().__init__(
             fit_intercept=fit_intercept, copy_X=copy_X, tol=tol, n_jobs=n_jobs, positive=positive

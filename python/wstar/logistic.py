@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils._param_validation import StrOptions
 
+from .arrays import look_for_bad
 from .base import CertifiedFit, seed
 from .exceptions import warn
 from .prediction import LinearClassifications, Probabilities
@@ -79,6 +80,8 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
     >>> model.certificate_.holds, bool(model.verify(X, y))
     (True, True)
     """
+
+    _engine_looks = True
 
     def __init__(
         self,
@@ -164,6 +167,7 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
 
     def _start_only(self, X: Any) -> None:
         """The start of all solvers, which no iteration has left."""
+        look_for_bad(self, X)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         self._forget()
         self.coef_ = np.zeros((problems, X.shape[1]), dtype=X.dtype)

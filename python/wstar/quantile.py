@@ -48,6 +48,8 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
     True
     """
 
+    _engine_looks = True
+
     def __init__(
         self,
         *,

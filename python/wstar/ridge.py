@@ -76,6 +76,8 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
     True
     """
 
+    _engine_looks = True
+
     def __init__(
         self,
         alpha=1.0,

@@ -69,6 +69,8 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     (True, 3)
     """
 
+    _engine_looks = True
+
     def __init__(
         self,
         penalty="l2",

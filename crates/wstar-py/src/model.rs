@@ -10,7 +10,7 @@ use wstar::Error;
 use wstar::bayes::naive::Tally;
 use wstar::data::Design;
 use wstar::fit::{Origin, fit_batch, fit_from, fit_path};
-use wstar::model::{Case, Model, soft_margins};
+use wstar::model::{Model, support_vectors};
 use wstar::settings::{Method, Settings};
 
 use crate::data::Table;
@@ -298,24 +298,13 @@ impl Fitted {
         }
         let (labels, matrix) = (data.labels()?, data.x.borrow()?);
         let found = run(py, threads, |_| {
-            matrix.with_design(|design| {
-                let data = labels.with(design)?;
-                let mut found: Vec<(Vec<i64>, Vec<f64>)> = Vec::new();
-                soft_margins(&self.0, &data, &mut |problem, point| {
-                    if found.len() <= problem {
-                        found.resize_with(problem + 1, Default::default);
-                    }
-                    if point.case != Case::Outside {
-                        let y = if point.positive { 1.0 } else { -1.0 };
-                        found[problem].0.push(point.row as i64);
-                        found[problem].1.push(y * point.alpha);
-                    }
-                })?;
-                Ok(found)
-            })
+            matrix.with_design(|design| support_vectors(&self.0, &labels.with(design)?))
         })?;
+        let found = found.into_iter().map(|points| -> (Vec<i64>, Vec<f64>) {
+            points.into_iter().map(|(row, alpha)| (row as i64, alpha)).unzip()
+        });
         let arrays =
             |(rows, multipliers)| (PyArray1::from_vec(py, rows), PyArray1::from_vec(py, multipliers));
-        Ok(found.into_iter().map(arrays).collect())
+        Ok(found.map(arrays).collect())
     }
 }

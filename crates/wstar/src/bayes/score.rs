@@ -55,6 +55,10 @@ impl Linear {
                 }
                 self.by_columns(&columns, count, 0..count, scores);
             }
+            (_, None) if classes == 1 => {
+                design.scores(rows, &self.weights[0], scores);
+                scores.iter_mut().for_each(|score| *score += self.intercepts[0]);
+            }
             _ => {
                 for (row, scores) in rows.zip(scores.chunks_exact_mut(classes)) {
                     for (k, score) in scores.iter_mut().enumerate() {

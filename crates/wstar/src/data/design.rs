@@ -1,10 +1,14 @@
 //! The design matrix: dense or CSR, stored in `f32` where every value is exact in it, else in `f64`.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::data::{Columns, Row};
 use crate::error::{Error, Result};
+use crate::kernel::dense;
 use crate::kernel::memory::Memory;
+use crate::kernel::sparse::Entries;
 
 /// A dense matrix, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +61,13 @@ impl<T> Dense<T> {
     /// Row `i`.
     #[inline]
     pub fn row(&self, i: usize) -> &[T] {
-        &self.values[i * self.features..(i + 1) * self.features]
+        self.block(i..i + 1)
+    }
+
+    /// The rows of a range.
+    #[inline]
+    pub(crate) fn block(&self, rows: Range<usize>) -> &[T] {
+        &self.values[rows.start * self.features..rows.end * self.features]
     }
 }
 
@@ -147,6 +157,15 @@ impl<T> Csr<T> {
         (&self.indices[span.clone()], &self.values[span])
     }
 
+    /// The rows of a range.
+    pub(crate) fn block(&self, rows: Range<usize>) -> Entries<'_, T> {
+        Entries {
+            starts: &self.starts[rows.start..rows.end + 1],
+            indices: &self.indices,
+            values: &self.values,
+        }
+    }
+
     /// The same entries in a matrix with more columns (never fewer than are used).
     #[must_use]
     pub fn widened(mut self, features: usize) -> Self {
@@ -224,6 +243,40 @@ impl Design {
             }
             Design::Columns32(matrix) => Row::Strided32(matrix.rest_from(i), matrix.rows()),
             Design::Columns64(matrix) => Row::Strided64(matrix.rest_from(i), matrix.rows()),
+        }
+    }
+
+    /// `out[i] = xᵢ·w` for the rows of a range: what [`Row::dot`] gives of each, to the bit.
+    pub(crate) fn scores(&self, rows: Range<usize>, w: &[f64], out: &mut [f64]) {
+        match self {
+            Design::Dense32(matrix) if w.len() == matrix.features => {
+                dense::scores(matrix.block(rows), w, out)
+            }
+            Design::Dense64(matrix) if w.len() == matrix.features => {
+                dense::scores(matrix.block(rows), w, out)
+            }
+            Design::Sparse32(matrix) => matrix.block(rows).scores(w, out),
+            Design::Sparse64(matrix) => matrix.block(rows).scores(w, out),
+            _ => rows.zip(out).for_each(|(i, out)| *out = self.row(i).dot(w)),
+        }
+    }
+
+    /// `sum += Σᵢ scales[i]·xᵢ` for the rows of a range: what [`Row::add_to`] adds of each, to the bit.
+    pub(crate) fn add_rows(&self, rows: Range<usize>, scales: &[f64], sum: &mut [f64]) {
+        match self {
+            Design::Dense32(matrix) if sum.len() == matrix.features => {
+                dense::add_rows(scales, matrix.block(rows), sum);
+            }
+            Design::Dense64(matrix) if sum.len() == matrix.features => {
+                dense::add_rows(scales, matrix.block(rows), sum);
+            }
+            Design::Sparse32(matrix) => matrix.block(rows).add_rows(scales, sum),
+            Design::Sparse64(matrix) => matrix.block(rows).add_rows(scales, sum),
+            _ => {
+                for (i, &scale) in rows.zip(scales).filter(|(_, scale)| **scale != 0.0) {
+                    self.row(i).add_to(scale, sum);
+                }
+            }
         }
     }
 

@@ -1,9 +1,10 @@
-//! Refuses numbers so large that their squares and sums of them would leave the range of numbers.
+//! Refuses what is not a number, and numbers so large that their squares and sums of them would leave the range of numbers.
 
 use rayon::prelude::*;
 
 use crate::data::{Dataset, Design, Row, Target};
 use crate::error::{Error, Result};
+use crate::kernel::dense::any_beyond;
 
 /// Squares of larger numbers, summed over many rows and multiplied by large weights, could overflow.
 const LARGEST: f64 = 1e100;
@@ -11,7 +12,7 @@ const LARGEST: f64 = 1e100;
 /// Numbers that one thread looks at together.
 const BLOCK: usize = 1 << 16;
 
-/// Refuses data that hold a feature or a real target too large to be squared and summed.
+/// Refuses data that hold a feature or a real target that is not finite or too large to be squared and summed.
 pub(crate) fn refuse_huge(data: &Dataset) -> Result<()> {
     // Where it stands is only looked for if there is one.
     let feature = any_too_large(&data.design).then(|| {
@@ -24,7 +25,7 @@ pub(crate) fn refuse_huge(data: &Dataset) -> Result<()> {
         return Err(refusal(data, &place, value));
     }
     if let Target::Real(values) = &data.target
-        && let Some((i, &value)) = values.iter().enumerate().find(|(_, value)| value.abs() > LARGEST)
+        && let Some((i, &value)) = values.iter().enumerate().find(|(_, value)| is_beyond(**value))
     {
         return Err(refusal(data, &format!("row {i}, target"), value));
     }
@@ -32,32 +33,38 @@ pub(crate) fn refuse_huge(data: &Dataset) -> Result<()> {
 }
 
 fn refusal(data: &Dataset, place: &str, value: f64) -> Error {
-    Error::data(format!(
-        "{place}: {value:e} is too large to be squared and summed"
-    ))
-    .hint("use other units for this column")
-    .in_file(&data.source)
+    let error = match value.is_finite() {
+        true => Error::data(format!(
+            "{place}: {value:e} is too large to be squared and summed"
+        ))
+        .hint("use other units for this column"),
+        false => Error::data(format!("{place}: {value} is not a finite number")),
+    };
+    error.in_file(&data.source)
+}
+
+fn is_beyond(value: f64) -> bool {
+    !value.is_finite() || value.abs() > LARGEST
 }
 
 fn any_too_large(design: &Design) -> bool {
-    let values = match design {
-        Design::Dense64(matrix) => matrix.values(),
-        Design::Sparse64(matrix) => matrix.values(),
-        Design::Columns64(matrix) => matrix.values(),
-        // No single precision number is.
-        Design::Dense32(_) | Design::Sparse32(_) | Design::Columns32(_) => return false,
-    };
-    values.par_chunks(BLOCK).any(|values| {
-        values
-            .iter()
-            .fold(false, |any, value| any | (value.abs() > LARGEST))
-    })
+    fn any<T: Copy + Into<f64> + Sync>(values: &[T]) -> bool {
+        values.par_chunks(BLOCK).any(|values| any_beyond(values, LARGEST))
+    }
+    match design {
+        Design::Dense64(matrix) => any(matrix.values()),
+        Design::Sparse64(matrix) => any(matrix.values()),
+        Design::Columns64(matrix) => any(matrix.values()),
+        Design::Dense32(matrix) => any(matrix.values()),
+        Design::Sparse32(matrix) => any(matrix.values()),
+        Design::Columns32(matrix) => any(matrix.values()),
+    }
 }
 
 fn too_large(row: Row<'_>) -> Option<(usize, f64)> {
     let mut found = None;
     row.for_each(|j, v| {
-        if v.abs() > LARGEST {
+        if is_beyond(v) {
             found.get_or_insert((j, v));
         }
     });

@@ -4,6 +4,7 @@ mod apply;
 mod block;
 mod columns;
 mod components;
+mod compress;
 mod dataset;
 mod design;
 mod digest;

@@ -4,6 +4,7 @@
 //! result is the same on every machine.
 #![allow(unsafe_code)]
 
+use super::prefetch::prefetch_behind;
 use super::widest::widest;
 
 /// Sums that run side by side.
@@ -15,6 +16,15 @@ widest! {
 
     /// `w += scale·x`.
     pub fn axpy<T>(scale: f64, x: &[T], w: &mut [f64]) -> () = axpy_plain;
+
+    /// `out[i] = xᵢ·w` for rows that are as long as `w` and lie one after another; the bits are those of [`dot`].
+    pub fn scores<T>(x: &[T], w: &[f64], out: &mut [f64]) -> () = scores_plain;
+
+    /// `sum += Σᵢ scales[i]·xᵢ` for rows that are as long as the sum; the bits are those of [`axpy`], row by row.
+    pub fn add_rows<T>(scales: &[f64], x: &[T], sum: &mut [f64]) -> () = add_rows_plain;
+
+    /// Whether any value is beyond ±`limit`, or not a number.
+    pub fn any_beyond<T>(x: &[T], limit: f64) -> bool = any_beyond_plain;
 
     /// `‖x‖²`.
     pub fn squared_norm<T>(x: &[T]) -> f64 = squared_norm_plain;
@@ -48,6 +58,65 @@ fn axpy_plain<T: Copy + Into<f64>>(scale: f64, x: &[T], w: &mut [f64]) {
     for (w, &x) in w.iter_mut().zip(x) {
         *w += scale * x.into();
     }
+}
+
+/// How far rows that are read in order are asked for ahead, in bytes: left alone, the processor has half of the memory's
+/// speed on long rows.
+const AHEAD: usize = 8 << 10;
+
+#[inline(always)]
+fn scores_plain<T: Copy + Into<f64>>(x: &[T], w: &[f64], out: &mut [f64]) {
+    if w.is_empty() {
+        out.fill(0.0);
+        return;
+    }
+    for (row, out) in x.chunks_exact(w.len()).zip(out) {
+        prefetch_behind(row, AHEAD);
+        *out = dot_plain(row, w);
+    }
+}
+
+#[inline(always)]
+fn add_rows_plain<T: Copy + Into<f64>>(scales: &[f64], x: &[T], sum: &mut [f64]) {
+    /// Rows at once: the sums are then read and written a quarter as often.
+    const ROWS: usize = 4;
+    let width = sum.len();
+    if width == 0 {
+        return;
+    }
+    let (fours, rest) = scales.as_chunks::<ROWS>();
+    let (whole, last) = x.split_at(fours.len() * ROWS * width);
+    for (scales, rows) in fours.iter().zip(whole.chunks_exact(ROWS * width)) {
+        // Rows beyond a margin have no share, and there can be many.
+        if *scales == [0.0; ROWS] {
+            continue;
+        }
+        let (ab, cd) = rows.split_at(2 * width);
+        let ((a, b), (c, d)) = (ab.split_at(width), cd.split_at(width));
+        for ((((sum, &a), &b), &c), &d) in sum.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *sum += scales[0] * a.into();
+            *sum += scales[1] * b.into();
+            *sum += scales[2] * c.into();
+            *sum += scales[3] * d.into();
+        }
+    }
+    for (&scale, row) in rest.iter().zip(last.chunks_exact(width)) {
+        axpy_plain(scale, row, sum);
+    }
+}
+
+#[inline(always)]
+fn any_beyond_plain<T: Copy + Into<f64>>(x: &[T], limit: f64) -> bool {
+    let mut any = false;
+    for block in x.chunks(64) {
+        prefetch_behind(block, AHEAD);
+        // Without an early end, which vectors cannot have; what is not a number is not within either.
+        any = block.iter().fold(any, |any, &x| {
+            let within = x.into().abs() <= limit;
+            any | !within
+        });
+    }
+    any
 }
 
 #[inline(always)]
@@ -99,6 +168,34 @@ mod tests {
             axpy(0.5, &x, &mut moved);
             for ((m, w), x) in moved.iter().zip(&w).zip(&x) {
                 prop_assert_eq!(*m, w + 0.5 * x);
+            }
+        }
+
+        #[test]
+        fn blocks_of_rows_have_the_bits_of_single_ones(
+            values in prop::collection::vec(-1e3..1e3f64, 0..200),
+            width in 0..20usize,
+            zeros in any::<u32>(),
+        ) {
+            let rows = values.len() / width.max(1);
+            let w: Vec<f64> = (0..width).map(|j| 0.1 + j as f64).collect();
+            let x = &values[..rows * width];
+            let mut out = vec![1.0; rows];
+            scores(x, &w, &mut out);
+            let scales: Vec<f64> = (0..rows).map(|i| if zeros >> (i % 32) & 1 == 0 { 0.0 } else { 0.3 * i as f64 }).collect();
+            let (mut sum, mut single) = (w.clone(), w.clone());
+            add_rows(&scales, x, &mut sum);
+            for (i, row) in x.chunks_exact(width.max(1)).enumerate() {
+                prop_assert_eq!(out[i].to_bits(), dot(row, &w).to_bits());
+                axpy(scales[i], row, &mut single);
+            }
+            prop_assert_eq!(sum, single);
+            let most = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            prop_assert!(!any_beyond(&values, most));
+            for wrong in [f64::NAN, f64::INFINITY, -2.0 * most - 1.0] {
+                let mut one = values.clone();
+                one.push(wrong);
+                prop_assert!(any_beyond(&one, most));
             }
         }
 

@@ -1,93 +1,124 @@
 //! Weighted Gram matrices of dense rows: G += Σᵢ hᵢ xᵢxᵢᵀ.
 //!
-//! Rows are first copied into panels: eight columns side by side, times h, for one factor, and up to 24 for the other.
-//! The innermost loop, that of `outputs.rs`, then reads both straight ahead and keeps 8 × 24 sums in registers
-//! (K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication, ACM Trans. Math. Softw. 34, 2008).
+//! Rows are taken where they lie, a few that stay in a core's second cache at a time, and their products summed in tiles
+//! of 8 × 24 columns (`tile.rs`; K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication, ACM
+//! Trans. Math. Softw. 34, 2008), while the rows that follow are asked for. Only weights that differ, and rows shorter
+//! than a tile, are worth a copy.
 
-use super::outputs::{SIDE, pull_tile};
 use super::several::Group;
+use super::tile::{Panel, SIDE, tile};
 
-/// Groups of a wide panel.
+/// Groups of columns of a tile.
 const GROUPS: usize = 3;
-/// Rows whose panels stay in a core's first cache.
-const ROWS: usize = 128;
+/// Rows whose products are summed before they are added to the matrix.
+pub const ROWS: usize = 128;
 
-/// Adds Σᵢ hᵢ xᵢxᵢᵀ to the lower triangle of `gram`, which lies column by column. The rows of `x` are `width` long.
-pub fn add_gram(x: &[f64], width: usize, h: &[f64], gram: &mut [f64]) {
+/// Where a Gram matrix lies: the lower triangle, column by column.
+pub struct Place<'a> {
+    /// All of it.
+    pub gram: &'a mut [f64],
+    /// From a column to the next; further than the matrix is wide if there is something below it.
+    pub stride: usize,
+}
+
+/// Adds Σᵢ hᵢ xᵢxᵢᵀ to the lower triangle of a matrix. The rows of `x` are `width` long.
+pub fn add_gram(x: &[f64], width: usize, h: &[f64], place: &mut Place<'_>) {
     if width == 0 {
         return;
     }
-    for (x, h) in x.chunks(ROWS * width).zip(h.chunks(ROWS)) {
-        let panels = Panels::new(x, width, h);
-        for wide in (0..panels.groups).step_by(GROUPS) {
-            match panels.groups - wide {
-                1 => panels.add::<1>(wide, gram),
-                2 => panels.add::<2>(wide, gram),
-                _ => panels.add::<GROUPS>(wide, gram),
+    let mut scaled = Vec::new();
+    let mut padded = Vec::new();
+    let least = width.next_multiple_of(SIDE);
+    for (chunk, h) in x.chunks(ROWS * width).zip(h.chunks(ROWS)) {
+        let ahead = chunk.as_ptr().wrapping_add(chunk.len());
+        // What is wider than a tile has tiles that overlap at its end; what is not is filled up with zeros.
+        let (rows, length) = if width < GROUPS * SIDE && width < least {
+            padded.clear();
+            padded.resize(h.len() * least, 0.0);
+            for (to, from) in padded.chunks_exact_mut(least).zip(chunk.chunks_exact(width)) {
+                to[..width].copy_from_slice(from);
+            }
+            (padded.as_slice(), least)
+        } else {
+            (chunk, width)
+        };
+        let same = h.iter().all(|&other| other == h[0]);
+        if !same {
+            scaled.clear();
+            for (row, h) in rows.chunks_exact(length).zip(h) {
+                scaled.extend(row.iter().map(|x| h * x));
             }
         }
-    }
-}
-
-/// A few rows, column groups one after another; columns beyond the last are 0.
-struct Panels {
-    rows: usize,
-    width: usize,
-    groups: usize,
-    /// Group by group: all rows of the first, then all of the second …
-    scaled: Vec<Group>,
-    /// Wide panel by wide panel: within one, row by row, its groups beside each other.
-    plain: Vec<Group>,
-}
-
-impl Panels {
-    fn new(x: &[f64], width: usize, h: &[f64]) -> Self {
-        let (rows, groups) = (h.len(), width.div_ceil(SIDE));
-        let mut scaled = vec![[0.0; SIDE]; groups * rows];
-        let mut plain = scaled.clone();
-        for (i, (row, &h)) in x.chunks_exact(width).zip(h).enumerate() {
-            let (whole, rest) = row.as_chunks::<SIDE>();
-            let mut last = [0.0; SIDE];
-            last[..rest.len()].copy_from_slice(rest);
-            for (group, entries) in whole
-                .iter()
-                .chain(std::iter::once(&last))
-                .enumerate()
-                .take(groups)
-            {
-                let panel = group - group % GROUPS;
-                let beside = (groups - panel).min(GROUPS);
-                plain[panel * rows + i * beside + group - panel] = *entries;
-                scaled[group * rows + i] = entries.map(|entry| h * entry);
-            }
-        }
-        Panels {
+        Products {
             rows,
+            scaled: if same { rows } else { &scaled },
+            length,
             width,
-            groups,
-            scaled,
-            plain,
+            factor: if same { h[0] } else { 1.0 },
+            ahead,
+            left: chunk.len().div_ceil(SIDE),
+        }
+        .add(place);
+    }
+}
+
+/// A few rows, and the same rows times their weights.
+struct Products<'a> {
+    rows: &'a [f64],
+    scaled: &'a [f64],
+    /// Of a row, zeros included.
+    length: usize,
+    width: usize,
+    /// What the products are still to be multiplied by.
+    factor: f64,
+    /// Where the next rows lie, and how many lines of memory they still are.
+    ahead: *const f64,
+    left: usize,
+}
+
+impl Products<'_> {
+    fn add(&mut self, place: &mut Place<'_>) {
+        let mut wide = 0;
+        while wide < self.width {
+            wide += match (self.width - wide).div_ceil(SIDE) {
+                1 => self.add_panel::<1>(wide, place),
+                2 => self.add_panel::<2>(wide, place),
+                _ => self.add_panel::<GROUPS>(wide, place),
+            };
         }
     }
 
-    /// Adds the products of a wide panel, whose columns are rows of `gram`, with all narrow ones that are not beyond it.
-    fn add<const G: usize>(&self, wide: usize, gram: &mut [f64]) {
-        let (plain, _) = self.plain[wide * self.rows..(wide + G) * self.rows].as_chunks::<G>();
-        for narrow in 0..(wide + G).min(self.groups) {
-            let scaled = &self.scaled[narrow * self.rows..(narrow + 1) * self.rows];
-            let sums = pull_tile::<G>(scaled.as_flattened(), SIDE, 0, plain);
-            for (i, sums) in sums.iter().enumerate() {
-                let column = narrow * SIDE + i;
-                if column >= self.width {
-                    break;
-                }
-                let first = (wide * SIDE).max(column);
-                let end = ((wide + G) * SIDE).min(self.width);
-                let to = &mut gram[column * self.width..][first..end];
-                let from = &sums.as_flattened()[first - wide * SIDE..];
-                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+    /// Adds the products of the columns from `wide` on with all that are not beyond them; tells how many those are.
+    fn add_panel<const G: usize>(&mut self, wide: usize, place: &mut Place<'_>) -> usize {
+        let start = wide.min(self.length - G * SIDE);
+        let end = (start + G * SIDE).min(self.width);
+        let panel = Panel::new(self.scaled, self.length, start, G * SIDE);
+        for narrow in (0..end).step_by(SIDE) {
+            let first = narrow.min(self.length - SIDE);
+            let ahead = (self.left > 0).then_some(self.ahead);
+            let sums = tile::<G>(Panel::new(self.rows, self.length, first, SIDE), panel, ahead);
+            let asked = (self.rows.len() / self.length).min(self.left);
+            (self.ahead, self.left) = (self.ahead.wrapping_add(asked * SIDE), self.left - asked);
+            for (column, sums) in (first..end.min(first + SIDE)).zip(&sums).skip(narrow - first) {
+                self.add_column(sums, start, wide.max(column)..end, column, place);
             }
         }
+        end - wide
+    }
+
+    fn add_column(
+        &self,
+        sums: &[Group],
+        start: usize,
+        rows: std::ops::Range<usize>,
+        column: usize,
+        place: &mut Place<'_>,
+    ) {
+        let from = &sums.as_flattened()[rows.start - start..rows.end - start];
+        let to = &mut place.gram[column * place.stride..][rows];
+        to.iter_mut()
+            .zip(from)
+            .for_each(|(to, from)| *to += self.factor * from);
     }
 }
 
@@ -107,21 +138,31 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn agrees_with_the_definition(rows in 0..300usize, width in 1..60usize, seed in any::<u64>()) {
-            let (x, h) = (numbers(rows * width, seed), numbers(rows, !seed));
-            let mut gram = numbers(width * width, seed ^ 7);
+        fn agrees_with_the_definition(
+            rows in 0..300usize,
+            width in 1..60usize,
+            below in 0..3usize,
+            same in any::<bool>(),
+            seed in any::<u64>(),
+        ) {
+            let (x, mut h) = (numbers(rows * width, seed), numbers(rows, !seed));
+            if same {
+                h.fill(3.0);
+            }
+            let stride = width + below;
+            let mut gram = numbers(stride * width, seed ^ 7);
             let mut plain = gram.clone();
             for (x, h) in x.chunks_exact(width).zip(&h) {
                 for column in 0..width {
                     for row in column..width {
-                        plain[column * width + row] += h * x[row] * x[column];
+                        plain[column * stride + row] += h * x[row] * x[column];
                     }
                 }
             }
-            add_gram(&x, width, &h, &mut gram);
-            // The upper triangle is left as it was.
+            add_gram(&x, width, &h, &mut Place { gram: &mut gram, stride });
+            // The upper triangle, and what is below, are left as they were.
             prop_assert_eq!(gram, plain);
         }
     }

@@ -16,4 +16,5 @@ pub mod scan;
 pub mod several;
 pub mod sparse;
 pub mod strided;
+mod tile;
 mod widest;

@@ -7,11 +7,10 @@
 
 use super::dense::LANES;
 use super::several::Group;
+use super::tile::{Panel, SIDE, Tile, tile};
 
-/// Rows or features that are worked on side by side.
-pub(super) const SIDE: usize = 8;
-/// Sums of eight rows or features.
-pub(super) type Tile<const G: usize> = [[Group; G]; SIDE];
+/// Rows whose pulls are summed together.
+const ROWS: usize = 32;
 
 /// `out[i] = Σⱼ xᵢⱼ·weights[j]` for rows of `x` that are as long as the weights.
 pub fn scores<const G: usize>(x: &[f64], weights: &[[Group; G]], out: &mut [[Group; G]]) {
@@ -33,11 +32,21 @@ pub fn scores<const G: usize>(x: &[f64], weights: &[[Group; G]], out: &mut [[Gro
 pub fn add_pulls<const G: usize>(x: &[f64], pulls: &[[Group; G]], sums: &mut [[Group; G]]) {
     let width = sums.len();
     let whole = width - width % SIDE;
-    for first in (0..whole).step_by(SIDE) {
-        let tile = pull_tile(x, width, first, pulls);
-        for (sum, own) in sums[first..first + SIDE].iter_mut().zip(&tile) {
-            add(sum, 1.0, own);
+    // So few rows at a time that the pages they lie on are known to the processor, while the next ones are asked for.
+    for (rows, pulls) in x.chunks((ROWS * width).max(1)).zip(pulls.chunks(ROWS)) {
+        let flat = pulls.as_flattened().as_flattened();
+        let mut ahead = rows.as_ptr().wrapping_add(rows.len());
+        for first in (0..whole).step_by(SIDE) {
+            let features = Panel::new(rows, width, first, SIDE);
+            let own = tile(features, Panel::new(flat, LANES * G, 0, LANES * G), Some(ahead));
+            ahead = ahead.wrapping_add(pulls.len() * LANES);
+            for (sum, own) in sums[first..first + SIDE].iter_mut().zip(&own) {
+                add(sum, 1.0, own);
+            }
         }
+    }
+    if whole == width {
+        return;
     }
     for (x, pulls) in x.chunks_exact(width.max(1)).zip(pulls) {
         for (sum, &x) in sums[whole..].iter_mut().zip(&x[whole..]) {
@@ -61,27 +70,6 @@ fn score_tile<const G: usize>(rows: [&[f64]; SIDE], weights: &[[Group; G]]) -> T
     score_tile_plain(rows, weights)
 }
 
-/// Σᵢ xᵢⱼ·pulls[i] for eight features from `first` on, of rows that are `width` long.
-pub(super) fn pull_tile<const G: usize>(
-    x: &[f64],
-    width: usize,
-    first: usize,
-    pulls: &[[Group; G]],
-) -> Tile<G> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if super::widest::has_avx512() {
-            // SAFETY: as above.
-            return unsafe { pull_tile_avx512(x, width, first, pulls) };
-        }
-        if super::widest::has_avx2() && std::arch::is_x86_feature_detected!("fma") {
-            // SAFETY: as above.
-            return unsafe { pull_tile_avx2(x, width, first, pulls) };
-        }
-    }
-    pull_tile_plain(x, width, first, pulls)
-}
-
 fn score_tile_plain<const G: usize>(rows: [&[f64]; SIDE], weights: &[[Group; G]]) -> Tile<G> {
     rows.map(|row| {
         let mut sums = [[0.0; LANES]; G];
@@ -92,24 +80,20 @@ fn score_tile_plain<const G: usize>(rows: [&[f64]; SIDE], weights: &[[Group; G]]
     })
 }
 
-fn pull_tile_plain<const G: usize>(x: &[f64], width: usize, first: usize, pulls: &[[Group; G]]) -> Tile<G> {
-    let mut sums = [[[0.0; LANES]; G]; SIDE];
-    for (x, pulls) in x.chunks_exact(width).zip(pulls) {
-        for (sums, &x) in sums.iter_mut().zip(&x[first..first + SIDE]) {
-            add(sums, x, pulls);
-        }
-    }
-    sums
-}
-
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn score_tile_avx512<const G: usize>(rows: [&[f64]; SIDE], weights: &[[Group; G]]) -> Tile<G> {
-    use std::arch::x86_64::{_mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd};
+    use std::arch::x86_64::{
+        _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd,
+    };
     let mut sums = [[_mm512_setzero_pd(); G]; SIDE];
     let mut w = [_mm512_setzero_pd(); G];
     let rows = rows.map(|row| &row[..weights.len()]);
+    // The rows that follow are asked for meanwhile, a line for each feature.
+    let mut ahead = rows[SIDE - 1].as_ptr().wrapping_add(weights.len());
     for (j, weights) in weights.iter().enumerate() {
+        _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+        ahead = ahead.wrapping_add(LANES);
         for g in 0..G {
             // SAFETY: a group is the eight doubles that are read.
             w[g] = unsafe { _mm512_loadu_pd(weights[g].as_ptr()) };
@@ -122,65 +106,6 @@ fn score_tile_avx512<const G: usize>(rows: [&[f64]; SIDE], weights: &[[Group; G]
         }
     }
     stored(sums)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn pull_tile_avx512<const G: usize>(x: &[f64], width: usize, first: usize, pulls: &[[Group; G]]) -> Tile<G> {
-    use std::arch::x86_64::{_mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd};
-    let mut sums = [[_mm512_setzero_pd(); G]; SIDE];
-    let mut r = [_mm512_setzero_pd(); G];
-    for (x, pulls) in x.chunks_exact(width).zip(pulls) {
-        let x = &x[first..first + SIDE];
-        for g in 0..G {
-            // SAFETY: a group is the eight doubles that are read.
-            r[g] = unsafe { _mm512_loadu_pd(pulls[g].as_ptr()) };
-        }
-        for i in 0..SIDE {
-            let x = _mm512_set1_pd(x[i]);
-            for g in 0..G {
-                sums[i][g] = _mm512_fmadd_pd(x, r[g], sums[i][g]);
-            }
-        }
-    }
-    stored(sums)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn pull_tile_avx2<const G: usize>(x: &[f64], width: usize, start: usize, pulls: &[[Group; G]]) -> Tile<G> {
-    use std::arch::x86_64::{
-        _mm256_fmadd_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
-    };
-    /// Features at a time: with two halves of a group they leave registers for the factors.
-    const AT_ONCE: usize = 4;
-    let mut out = [[[0.0; LANES]; G]; SIDE];
-    for g in 0..G {
-        for first in (0..SIDE).step_by(AT_ONCE) {
-            let mut sums = [[_mm256_setzero_pd(); 2]; AT_ONCE];
-            for (x, pulls) in x.chunks_exact(width).zip(pulls) {
-                let x = &x[start + first..start + first + AT_ONCE];
-                let (left, right) = pulls[g].split_at(LANES / 2);
-                // SAFETY: half a group is the four doubles that are read.
-                let y = unsafe { [_mm256_loadu_pd(left.as_ptr()), _mm256_loadu_pd(right.as_ptr())] };
-                for i in 0..AT_ONCE {
-                    let x = _mm256_set1_pd(x[i]);
-                    for half in 0..2 {
-                        sums[i][half] = _mm256_fmadd_pd(x, y[half], sums[i][half]);
-                    }
-                }
-            }
-            for i in 0..AT_ONCE {
-                let (left, right) = out[first + i][g].split_at_mut(LANES / 2);
-                // SAFETY: half a group is the four doubles that are written.
-                unsafe {
-                    _mm256_storeu_pd(left.as_mut_ptr(), sums[i][0]);
-                    _mm256_storeu_pd(right.as_mut_ptr(), sums[i][1]);
-                }
-            }
-        }
-    }
-    out
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -237,16 +162,6 @@ mod tests {
         if width >= SIDE && rows >= SIDE {
             let own: [&[f64]; SIDE] = std::array::from_fn(|i| &x[i * width..(i + 1) * width]);
             prop_assert_eq!(score_tile(own, &weights), score_tile_plain(own, &weights));
-            let (ours, plain) = (
-                pull_tile(&x, width, 0, &pulls),
-                pull_tile_plain(&x, width, 0, &pulls),
-            );
-            prop_assert_eq!(ours, plain);
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-                // SAFETY: the processor has the instructions, as was just asked.
-                prop_assert_eq!(unsafe { pull_tile_avx2(&x, width, 0, &pulls) }, plain);
-            }
         }
         Ok(())
     }

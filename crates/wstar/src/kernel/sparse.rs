@@ -71,11 +71,82 @@ pub fn axpy<T: Copy + Into<f64>>(scale: f64, indices: &[u32], values: &[T], w: &
     }
 }
 
+/// Rows of a sparse matrix, one after another: row `i` has the entries `starts[i]..starts[i + 1]`.
+#[derive(Clone, Copy)]
+pub struct Entries<'a, T> {
+    /// Where each row starts, and the end of the last one.
+    pub starts: &'a [usize],
+    /// The columns of all entries, those of other rows included.
+    pub indices: &'a [u32],
+    /// Their values.
+    pub values: &'a [T],
+}
+
+impl<'a, T: Copy + Into<f64>> Entries<'a, T> {
+    fn rows(self) -> impl Iterator<Item = (&'a [u32], &'a [T])> {
+        self.starts
+            .windows(2)
+            .map(move |ends| (&self.indices[ends[0]..ends[1]], &self.values[ends[0]..ends[1]]))
+    }
+
+    /// `out[i] = xᵢ·w`; the bits are those of [`dot`].
+    pub fn scores(self, w: &[f64], out: &mut [f64]) {
+        #[cfg(target_arch = "x86_64")]
+        if super::widest::has_avx512() && i32::try_from(w.len()).is_ok() {
+            // SAFETY: the processor has the instructions, as was just asked; there is no other condition.
+            unsafe { avx512::scores(self, w, out) };
+            return;
+        }
+        for ((indices, values), out) in self.rows().zip(out) {
+            *out = dot_plain(indices, values, w);
+        }
+    }
+
+    /// `sum += Σᵢ scales[i]·xᵢ`; the bits are those of [`axpy`], row by row.
+    pub fn add_rows(self, scales: &[f64], sum: &mut [f64]) {
+        for ((indices, values), &scale) in self.rows().zip(scales) {
+            // Rows beyond a margin have no share, and there can be many.
+            if scale != 0.0 {
+                axpy(scale, indices, values, sum);
+            }
+        }
+    }
+
+    /// Adds Σᵢ hᵢ xᵢxᵢᵀ to the lower triangle of a matrix, column by column and `stride` from one to the next; rows have
+    /// increasing columns.
+    pub fn add_gram(self, h: &[f64], gram: &mut [f64], stride: usize) {
+        for ((indices, values), &h) in self.rows().zip(h) {
+            if h == 0.0 {
+                continue;
+            }
+            for (at, (&column, &value)) in indices.iter().zip(values).enumerate() {
+                let scaled = h * value.into();
+                let column = &mut gram[column as usize * stride..][..stride];
+                for (&row, &value) in indices[at..].iter().zip(&values[at..]) {
+                    column[row as usize] += scaled * value.into();
+                }
+            }
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::*;
 
     use super::super::dense::{LANES, add_lanes};
+    use super::{Entries, dot_plain};
+
+    /// [`Entries::scores`] by the faster of the two for each row.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
+    pub(super) fn scores<T: Copy + Into<f64>>(rows: Entries<'_, T>, w: &[f64], out: &mut [f64]) {
+        for ((indices, values), out) in rows.rows().zip(out) {
+            *out = match indices.len() {
+                ..LANES => dot_plain(indices, values, w),
+                _ => dot(indices, values, w),
+            };
+        }
+    }
 
     /// [`super::dot_plain`] with eight weights gathered at once; `w` must have fewer than 2³¹ entries, for that is how
     /// the processor reads the indices.
@@ -143,6 +214,44 @@ mod tests {
             prop_assert_eq!(dot(&indices, &short, &w).to_bits(), dot_plain(&indices, &short, &w).to_bits());
             let vectors: Vec<[f64; 3]> = w.iter().map(|&w| [w, 2.0 * w, -w]).collect();
             prop_assert_eq!(dot_each(&indices, &values, &vectors), [found, 2.0 * found, -found]);
+        }
+
+        #[test]
+        fn blocks_of_rows_have_the_bits_of_single_ones(
+            rows in prop::collection::vec(prop::collection::btree_map(0u32..40, -9..9i8, 0..20), 0..9),
+            h in prop::array::uniform9(-3..3i8),
+        ) {
+            let features = 40;
+            let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+            for (j, v) in rows.iter().flatten() {
+                indices.push(*j);
+                values.push(f64::from(*v));
+            }
+            for row in &rows {
+                starts.push(starts.last().unwrap() + row.len());
+            }
+            let block = Entries { starts: &starts, indices: &indices, values: &values };
+            let w: Vec<f64> = (0..features).map(|j| 0.1 * j as f64).collect();
+            let h = h.map(f64::from);
+            let (mut out, mut sum) = (vec![1.0; rows.len()], w.clone());
+            block.scores(&w, &mut out);
+            block.add_rows(&h, &mut sum);
+            let stride = features + 1;
+            let (mut gram, mut single) = (vec![0.0; stride * features], w.clone());
+            let mut plain = gram.clone();
+            block.add_gram(&h, &mut gram, stride);
+            for (i, (indices, values)) in block.rows().enumerate() {
+                prop_assert_eq!(out[i].to_bits(), dot(indices, values, &w).to_bits());
+                axpy(h[i], indices, values, &mut single);
+                for (&column, a) in indices.iter().zip(values) {
+                    for (&row, b) in indices.iter().zip(values).filter(|(row, _)| **row >= column) {
+                        plain[column as usize * stride + row as usize] += h[i] * a * b;
+                    }
+                }
+            }
+            prop_assert_eq!(sum, single);
+            // Small integers: exact in any order.
+            prop_assert_eq!(gram, plain);
         }
     }
 }

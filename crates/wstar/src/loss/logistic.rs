@@ -1,7 +1,7 @@
 //! log(1 + e^(−yz)): the negative log-likelihood of a label under the odds e^z.
 
 use super::Loss;
-use crate::kernel::logistic::losses;
+use crate::kernel::logistic::{entropies, losses};
 
 /// log(1 + e^(−yz)).
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,6 +33,11 @@ impl Loss for Logistic {
             return f64::INFINITY;
         }
         entropy(p) + entropy(1.0 - p)
+    }
+
+    fn conjugates(self, y: &[f64], slopes: &[f64], out: &mut [f64]) {
+        let shares: Vec<f64> = y.iter().zip(slopes).map(|(y, s)| -y * s).collect();
+        entropies(&shares, out);
     }
 
     fn slopes(self, y: f64) -> (f64, f64) {

@@ -22,7 +22,7 @@ mod working_set;
 pub use classes::separate_classes;
 pub use hard_margin::{HardMargin, MaximumMargin, hard_margin};
 
-pub(crate) use peel::weak_column;
+pub(crate) use peel::{weak_column, weak_columns};
 
 use decide::{Answer, Decision};
 use session::Session;

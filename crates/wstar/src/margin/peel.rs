@@ -5,7 +5,8 @@
 //! enough multiple of this hyperplane takes care of the others. So the rows off it are dropped, the column
 //! is then constant, and the next column may have become one that separates. One-hot data fall apart this way.
 
-use super::ranges::Ranges;
+use super::ranges::{Columns, Ranges, every_class};
+use crate::data::Dataset;
 use crate::exact::Signed;
 
 /// A column's hyperplane `±(xⱼ − t) ≥ 0`.
@@ -83,11 +84,30 @@ pub(crate) fn weak_column(signed: &Signed<'_>) -> Option<usize> {
         let (least, largest) = few.whole(j);
         least >= largest || threshold(&few, j, signed.intercept).is_some()
     };
-    if !(0..few.features()).any(may) {
+    let wanted: Vec<bool> = (0..few.features()).map(may).collect();
+    if !wanted.contains(&true) {
         return None;
     }
-    let all = Ranges::of(signed, &rows);
-    (0..all.features()).find(|&j| threshold(&all, j, signed.intercept).is_some())
+    let all = Ranges::of_some(signed, &rows, &wanted);
+    (0..all.features()).find(|&j| wanted[j] && threshold(&all, j, signed.intercept).is_some())
+}
+
+/// For each class a column that separates it weakly from all others, if there is one; in one pass for all of them. Rows with a
+/// weight of 0 do not count.
+pub(crate) fn weak_columns(
+    data: &Dataset,
+    codes: &[u32],
+    classes: usize,
+    intercept: bool,
+) -> Vec<Option<usize>> {
+    let rows: Vec<usize> = (0..data.rows()).filter(|&i| data.weight(i) > 0.0).collect();
+    let seen = every_class(&data.design, &rows, classes, |i| codes[i] as usize, Columns::see);
+    (0..classes)
+        .map(|class| {
+            let ranges = Ranges::against(&seen, class);
+            (0..ranges.features()).find(|&j| threshold(&ranges, j, intercept).is_some())
+        })
+        .collect()
 }
 
 /// Peels these rows until no column separates. `stop` ends it early, which leaves more rows and is as right.

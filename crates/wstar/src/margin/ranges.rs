@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::Row;
+use crate::data::{Design, Row};
 use crate::exact::Signed;
 
 /// Rows of a block: the same for any number of threads, so that sums are too.
@@ -21,7 +21,7 @@ pub(super) struct Range {
 
 /// All columns of one class.
 #[derive(Debug, Clone)]
-struct Columns {
+pub(super) struct Columns {
     rows: usize,
     least: Vec<f64>,
     largest: Vec<f64>,
@@ -41,18 +41,20 @@ impl Columns {
         }
     }
 
-    fn see(&mut self, row: Row<'_>) {
+    pub(super) fn see(&mut self, row: Row<'_>) {
         self.rows += 1;
         match row {
             Row::Dense32(x) => self.see_all(x),
             Row::Dense64(x) => self.see_all(x),
-            sparse => sparse.for_each(|j, x| {
-                self.least[j] = self.least[j].min(x);
-                self.largest[j] = self.largest[j].max(x);
-                self.sum[j] += x;
-                self.stored[j] += 1;
-            }),
+            sparse => sparse.for_each(|j, x| self.see_one(j, x)),
         }
+    }
+
+    fn see_one(&mut self, j: usize, x: f64) {
+        self.least[j] = self.least[j].min(x);
+        self.largest[j] = self.largest[j].max(x);
+        self.sum[j] += x;
+        self.stored[j] += 1;
     }
 
     fn see_all<T: Copy + Into<f64>>(&mut self, x: &[T]) {
@@ -86,6 +88,36 @@ impl Columns {
     }
 }
 
+/// The columns of some classes of rows, where `class` tells each row's; a sparse row's zeros are seen too.
+pub(super) fn every_class(
+    design: &Design,
+    rows: &[usize],
+    classes: usize,
+    class: impl Fn(usize) -> usize + Sync,
+    see: impl Fn(&mut Columns, Row<'_>) + Sync,
+) -> Vec<Columns> {
+    let empty = || vec![Columns::empty(design.features()); classes];
+    let block = BLOCK.max(rows.len().div_ceil(BLOCKS));
+    let parts: Vec<Vec<Columns>> = rows
+        .par_chunks(block)
+        .map(|rows| {
+            let mut part = empty();
+            for &i in rows {
+                see(&mut part[class(i)], design.row(i));
+            }
+            part
+        })
+        .collect();
+    let mut all = empty();
+    for part in parts {
+        all.iter_mut().zip(&part).for_each(|(to, from)| to.merge(from));
+    }
+    if design.is_sparse() {
+        all.iter_mut().for_each(Columns::see_zeros);
+    }
+    all
+}
+
 /// The columns of some rows.
 #[derive(Debug, Clone)]
 pub(super) struct Ranges {
@@ -94,37 +126,41 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    fn empty(features: usize) -> Self {
-        Ranges {
-            classes: [Columns::empty(features), Columns::empty(features)],
-        }
-    }
-
     /// The ranges of these rows.
     pub(super) fn of(signed: &Signed<'_>, rows: &[usize]) -> Self {
-        let features = signed.design.features();
-        let block = BLOCK.max(rows.len().div_ceil(BLOCKS));
-        let parts: Vec<Ranges> = rows
-            .par_chunks(block)
-            .map(|rows| {
-                let mut part = Ranges::empty(features);
-                for &i in rows {
-                    part.classes[usize::from(signed.signs[i] < 0)].see(signed.design.row(i));
-                }
-                part
-            })
-            .collect();
-        let mut all = Ranges::empty(features);
-        for part in parts {
-            all.classes
-                .iter_mut()
-                .zip(&part.classes)
-                .for_each(|(to, from)| to.merge(from));
+        Ranges::by(signed, rows, Columns::see)
+    }
+
+    /// The same of the wanted columns alone; what is said of others has no meaning.
+    pub(super) fn of_some(signed: &Signed<'_>, rows: &[usize], wanted: &[bool]) -> Self {
+        Ranges::by(signed, rows, |columns, row| match row {
+            // One after another they are seen sooner than chosen.
+            Row::Dense32(_) | Row::Dense64(_) => columns.see(row),
+            row => {
+                columns.rows += 1;
+                row.for_each(|j, x| {
+                    if wanted[j] {
+                        columns.see_one(j, x);
+                    }
+                });
+            }
+        })
+    }
+
+    fn by(signed: &Signed<'_>, rows: &[usize], see: impl Fn(&mut Columns, Row<'_>) + Sync) -> Self {
+        let class = |i: usize| usize::from(signed.signs[i] < 0);
+        Ranges::against(&every_class(signed.design, rows, 2, class, see), 0)
+    }
+
+    /// One class, and all others together.
+    pub(super) fn against(all: &[Columns], class: usize) -> Self {
+        let mut others = Columns::empty(all[class].least.len());
+        for (_, other) in all.iter().enumerate().filter(|(k, _)| *k != class) {
+            others.merge(other);
         }
-        if signed.design.is_sparse() {
-            all.classes.iter_mut().for_each(Columns::see_zeros);
+        Ranges {
+            classes: [all[class].clone(), others],
         }
-        all
     }
 
     /// How many rows each class has.

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::kernel::dense::dot;
 use crate::loss::{Loss, LossName, on_loss};
 use crate::model::{Model, Predictor};
+use crate::oracle::Rows;
 use crate::reduction::{Part, Reduction, Totals};
 
 /// Where a point lies by its multiplier.
@@ -90,6 +91,22 @@ pub fn soft_margins(
     data: &Dataset,
     visit: &mut dyn FnMut(usize, SupportPoint),
 ) -> Result<Vec<SoftMargin>> {
+    problems(model, data, |at, one| {
+        one.walk(data, &mut |point| visit(at, point))
+    })
+}
+
+/// The support vectors of every problem of a support vector machine: rows, counted from 0, and their y·α.
+pub fn support_vectors(model: &Model, data: &Dataset) -> Result<Vec<Vec<(usize, f64)>>> {
+    problems(model, data, |_, one| one.support(data))
+}
+
+/// What `each` makes of every problem, which it gets with its number.
+fn problems<T>(
+    model: &Model,
+    data: &Dataset,
+    mut each: impl FnMut(usize, &Walk<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
     let (Predictor::Linear { discriminants, .. }, Certificate::DualityGap { parts: claims }) =
         (&model.predictor, &model.certificate)
     else {
@@ -104,14 +121,14 @@ pub fn soft_margins(
                 DualPoint::Slopes => FxHashMap::default(),
                 DualPoint::Stored(stored) => stored.pairs()?.into_iter().collect(),
             };
-            let mut one = Walk {
+            let one = Walk {
                 reduction: &reduction,
                 part,
                 weights: &plane.weights,
                 intercept: plane.intercept,
                 stored: &stored,
             };
-            one.walk(data, &mut |point| visit(at, point))
+            each(at, &one)
         })
         .collect()
 }
@@ -142,36 +159,82 @@ struct Walk<'a> {
     stored: &'a FxHashMap<u64, f64>,
 }
 
+/// The multipliers of all rows, and the largest of those that count.
+struct Shares {
+    /// Each row's w·x, and its α as a share of the weight; that of a squared hinge has no upper end.
+    each: Vec<(f64, f64)>,
+    largest: f64,
+}
+
 impl Walk<'_> {
-    fn walk(&mut self, data: &Dataset, visit: &mut dyn FnMut(SupportPoint)) -> Result<SoftMargin> {
+    fn shares(&self, rows: &Rows<'_>) -> Shares {
+        /// Rows that are scored together.
+        const BLOCK: usize = 4096;
         let definition = &self.reduction.definition;
-        let rows = self.reduction.rows(self.part, data)?;
-        let mut sums = SoftMargin::default();
-        let mut rebuilt = vec![0.0; self.weights.len()];
-        let (mut balance, mut intercepts, mut free) = (0.0, 0.0, 0u64);
-        // Each row's w·x, and its α as a share of the weight; that of a squared hinge has no upper end.
-        let shares: Vec<(f64, f64)> = (0..rows.len())
-            .into_par_iter()
-            .map(|i| {
-                let (projection, y) = (rows.design.row(i).dot(self.weights), rows.targets[i]);
+        let mut each = vec![(0.0, 0.0); rows.len()];
+        let blocks = each.par_chunks_mut(BLOCK).enumerate();
+        let largest = blocks.map(|(block, each)| {
+            let first = block * BLOCK;
+            let mut projections = vec![0.0; each.len()];
+            rows.design
+                .scores(first..first + each.len(), self.weights, &mut projections);
+            let mut largest = 0.0f64;
+            for ((own, projection), i) in each.iter_mut().zip(projections).zip(first..) {
+                let y = rows.targets[i];
                 let stored = self.stored.get(&(i as u64));
                 let share = on_loss!(definition.loss, loss => {
                     let (least, greatest) = loss.slopes(y);
                     let told = || -loss.slope(y, projection + self.intercept);
                     y * stored.map_or_else(told, |&at| multiplier(least, greatest, at))
                 }, softmax => 0.0);
-                (projection, share)
+                *own = (projection, share);
+                if rows.weights.get(i) > 0.0 {
+                    largest = largest.max(share);
+                }
+            }
+            largest
+        });
+        let largest = largest.reduce(|| 0.0, f64::max);
+        Shares { each, largest }
+    }
+
+    /// The case of row `i`.
+    fn case(&self, rows: &Rows<'_>, shares: &Shares, i: usize) -> Case {
+        let (projection, share) = shares.each[i];
+        let margin = rows.targets[i] * (projection + self.intercept);
+        let bounded = self.reduction.definition.loss == LossName::Hinge;
+        case(share, shares.largest, margin, bounded)
+    }
+
+    fn support(&self, data: &Dataset) -> Result<Vec<(usize, f64)>> {
+        let rows = self.reduction.rows(self.part, data)?;
+        let shares = self.shares(&rows);
+        let all = (0..rows.len()).into_par_iter();
+        Ok(all
+            .filter(|&i| rows.weights.get(i) > 0.0 && self.case(&rows, &shares, i) != Case::Outside)
+            .map(|i| {
+                (
+                    i,
+                    rows.targets[i].signum() * rows.weights.get(i) * shares.each[i].1,
+                )
             })
-            .collect();
-        let counting = || (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0);
-        let largest = counting().map(|i| shares[i].1).fold(0.0, f64::max);
-        for i in counting() {
+            .collect())
+    }
+
+    fn walk(&self, data: &Dataset, visit: &mut dyn FnMut(SupportPoint)) -> Result<SoftMargin> {
+        let definition = &self.reduction.definition;
+        let rows = self.reduction.rows(self.part, data)?;
+        let mut sums = SoftMargin::default();
+        let mut rebuilt = vec![0.0; self.weights.len()];
+        let (mut balance, mut intercepts, mut free) = (0.0, 0.0, 0u64);
+        let shares = self.shares(&rows);
+        let bounded = definition.loss == LossName::Hinge;
+        for i in (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0) {
             let (row, y, most) = (rows.design.row(i), rows.targets[i], rows.weights.get(i));
-            let (projection, share) = shares[i];
+            let (projection, share) = shares.each[i];
             let margin = y * (projection + self.intercept);
             let alpha = most * share;
-            let bounded = definition.loss == LossName::Hinge;
-            let case = case(share, largest, margin, bounded);
+            let case = self.case(&rows, &shares, i);
             let slack = (1.0 - margin).max(0.0);
             let misses = match bounded {
                 true => alpha * (margin - 1.0).max(0.0) + (most - alpha) * slack,

@@ -13,7 +13,7 @@ use crate::oracle::{Layout, LinePoint, Oracle, Query, Rows, Sums};
 /// Lanes at most: each sums a run of blocks, and all lanes are then added in order.
 const MOST_LANES: usize = 32;
 /// Numbers that all lanes together may keep.
-const MOST_LANE_NUMBERS: usize = 1 << 22;
+const MOST_LANE_NUMBERS: usize = 1 << 21;
 
 /// Rows in memory.
 pub struct Local<'a> {
@@ -73,11 +73,15 @@ impl<'a> Local<'a> {
         {
             return;
         }
-        let steepest = (0..to.len()).max_by(|&a, &b| {
-            let (a, b) = (direction.parameters[a].abs(), direction.parameters[b].abs());
-            a.total_cmp(&b)
-        });
-        let Some(j) = steepest.filter(|&j| direction.parameters[j] != 0.0) else {
+        // The step is told best by a parameter that it changes much: where it is a small part, digits are lost.
+        let share = |j: usize| {
+            let (from, by) = (point.parameters[j], direction.parameters[j]);
+            by.abs() / (from.abs() + to[j].abs()).max(f64::MIN_POSITIVE)
+        };
+        let told = (0..to.len())
+            .filter(|&j| direction.parameters[j] != 0.0)
+            .max_by(|&a, &b| share(a).total_cmp(&share(b)));
+        let Some(j) = told else {
             return;
         };
         let step = (to[j] - point.parameters[j]) / direction.parameters[j];

@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 1 << 17;
 pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
     let bytes = 12 * design.stored() / design.rows().max(1);
     // Several outputs turn their weights around once a block, which must be worth it.
-    let least = if outputs > 1 { 256 } else { 32 };
+    let least = if outputs > 1 { 512 } else { 32 };
     (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048)
 }
 
@@ -28,8 +28,9 @@ pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
 pub(crate) fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[f64], out: &mut [f64]) {
     if layout.outputs == 1 {
         let (w, b) = layout.output(at, 0);
-        for (i, out) in rows.zip(out) {
-            *out = design.row(i).dot(w) + b;
+        design.scores(rows, w, out);
+        if layout.intercept {
+            out.iter_mut().for_each(|score| *score += b);
         }
         return;
     }
@@ -62,15 +63,9 @@ pub(crate) fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[
 /// Adds Σᵢ r[i·outputs + k] x̃ᵢ to output k's share of `sum`.
 pub(crate) fn add_pulls(design: &Design, rows: Range<usize>, layout: Layout, pulls: &[f64], sum: &mut [f64]) {
     if layout.outputs == 1 {
-        for (i, &pull) in rows.zip(pulls) {
-            // Rows beyond a margin pull nothing, and there can be many.
-            if pull == 0.0 {
-                continue;
-            }
-            design.row(i).add_to(pull, &mut sum[..layout.features]);
-            if let Some(intercept) = sum.get_mut(layout.features) {
-                *intercept += pull;
-            }
+        design.add_rows(rows, pulls, &mut sum[..layout.features]);
+        if let Some(intercept) = sum.get_mut(layout.features) {
+            pulls.iter().for_each(|pull| *intercept += pull);
         }
         return;
     }
@@ -188,55 +183,50 @@ pub(crate) fn add_squares(design: &Design, rows: Range<usize>, layout: Layout, h
 
 /// Adds Σᵢ hᵢ x̃ᵢx̃ᵢᵀ to the lower triangle of `sum`, column by column, `width` × `width`.
 pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &[f64], sum: &mut [f64]) {
-    let width = layout.width();
-    if !design.is_sparse() {
-        let x = lifted(design, rows.clone(), layout);
-        gram::add_gram(&x, width, h, sum);
+    let stride = layout.width();
+    match design {
+        Design::Sparse32(matrix) => matrix.block(rows.clone()).add_gram(h, sum, stride),
+        Design::Sparse64(matrix) => matrix.block(rows.clone()).add_gram(h, sum, stride),
+        Design::Dense64(matrix) => {
+            let place = &mut gram::Place { gram: sum, stride };
+            gram::add_gram(matrix.block(rows.clone()), layout.features, h, place);
+        }
+        _ => {
+            // A few rows at a time, which stay in the nearest cache.
+            let mut x = Vec::new();
+            for (first, h) in rows.clone().step_by(gram::ROWS).zip(h.chunks(gram::ROWS)) {
+                write_dense(design, first..first + h.len(), &mut x);
+                let place = &mut gram::Place { gram: sum, stride };
+                gram::add_gram(&x, layout.features, h, place);
+            }
+        }
+    }
+    add_intercept_row(design, rows, layout, h, sum);
+}
+
+/// Adds Σᵢ hᵢ x̃ᵢ to the last row of a Gram matrix with the column of ones.
+fn add_intercept_row(design: &Design, rows: Range<usize>, layout: Layout, h: &[f64], gram: &mut [f64]) {
+    if !layout.intercept {
         return;
     }
-    for (i, &h) in rows.zip(h) {
-        if h == 0.0 {
-            continue;
-        }
-        match design.row(i) {
-            Row::Sparse32(indices, values) => add_outer(indices, values, h, layout, sum),
-            Row::Sparse64(indices, values) => add_outer(indices, values, h, layout, sum),
-            _ => {}
-        }
+    let stride = layout.width();
+    let mut below = vec![0.0; layout.features];
+    design.add_rows(rows, h, &mut below);
+    below.push(h.iter().sum());
+    for (j, sum) in below.into_iter().enumerate() {
+        gram[j * stride + layout.features] += sum;
     }
 }
 
-fn add_outer<T: Copy + Into<f64>>(indices: &[u32], values: &[T], h: f64, layout: Layout, gram: &mut [f64]) {
-    let width = layout.width();
-    for (at, (&column, &value)) in indices.iter().zip(values).enumerate() {
-        let scaled = h * value.into();
-        let start = column as usize * width;
-        let column = &mut gram[start..start + width];
-        for (&row, &value) in indices[at..].iter().zip(&values[at..]) {
-            column[row as usize] += scaled * value.into();
-        }
-        if layout.intercept {
-            column[layout.features] += scaled;
-        }
-    }
-    if layout.intercept {
-        gram[width * width - 1] += h;
-    }
-}
-
-/// The rows of a dense block in `f64`, with the column of ones.
-fn lifted(design: &Design, rows: Range<usize>, layout: Layout) -> Vec<f64> {
-    let mut x = vec![1.0; rows.len() * layout.width()];
-    for (i, lifted) in rows.zip(x.chunks_exact_mut(layout.width().max(1))) {
-        let lifted = &mut lifted[..layout.features];
+/// Writes every number of some rows, in `f64`, row by row.
+fn write_dense(design: &Design, rows: Range<usize>, x: &mut Vec<f64>) {
+    let features = design.features();
+    x.clear();
+    x.resize(rows.len() * features, 0.0);
+    for (i, x) in rows.zip(x.chunks_exact_mut(features.max(1))) {
         match design.row(i) {
-            Row::Dense32(row) => lifted
-                .iter_mut()
-                .zip(row)
-                .for_each(|(to, &from)| *to = from.into()),
-            Row::Dense64(row) => lifted.copy_from_slice(row),
-            row => row.for_each(|j, value| lifted[j] = value),
+            Row::Dense32(row) => x.iter_mut().zip(row).for_each(|(to, &from)| *to = from.into()),
+            row => row.for_each(|j, value| x[j] = value),
         }
     }
-    x
 }

@@ -87,6 +87,7 @@ impl Solver for Newton {
         let mut trust = problem.loss.is_convex();
         let mut last_gap = None;
         let mut last_decrement = None;
+        let mut steps_with_factor = 0;
         // A new Hessian brings more digits than an old one, and of few rows it costs nothing.
         let many = |rows: &Rows<'_>| rows.design.stored() >= MANY_ENTRIES;
         let thrifty = problem.loss.is_convex() && problem.rows.as_ref().is_none_or(many);
@@ -104,7 +105,7 @@ impl Solver for Newton {
             let stale = evaluated.hessian.is_empty() && problem.loss != LossName::Squared;
             let near = thrifty
                 && match last_decrement {
-                    Some(last) if stale => decrement <= SLOW * last,
+                    Some(last) if steps_with_factor > 1 => decrement <= SLOW * last,
                     Some(last) => 4.0 * decrement <= SLOW * last,
                     None => decrement <= NEAR * evaluated.objective.abs(),
                 };
@@ -113,7 +114,9 @@ impl Solver for Newton {
                 evaluated = problem.hessian(&at)?;
                 factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
                 step = factor.solve(&gradient);
+                steps_with_factor = 0;
             }
+            steps_with_factor += 1;
             let target = run.target(evaluated.objective);
             let slope = dot(&gradient, &step);
             // The whole step, if it is likely to be a good one: the pass that would measure a line is saved.
@@ -146,6 +149,7 @@ impl Solver for Newton {
             }
             if !evaluated.hessian.is_empty() {
                 factor = Factor::new(problem, &evaluated.hessian, sizes.as_deref());
+                steps_with_factor = 0;
             }
         }
     }

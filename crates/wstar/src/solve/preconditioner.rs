@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::kernel::gram::add_gram;
+use crate::kernel::gram::{Place, add_gram};
 use crate::loss::{LossName, Softmax, VectorLoss};
 use crate::oracle::products::scores;
 use crate::oracle::{Layout, Rows};
@@ -133,6 +133,10 @@ fn sampled_gram(rows: &Rows<'_>, layout: Layout, curvatures: &[f64]) -> Vec<f64>
     let share = curvatures.iter().sum::<f64>() / wanted as f64;
     let (mut x, mut h) = (Vec::with_capacity(BLOCK * width), Vec::with_capacity(BLOCK));
     let mut gram = vec![0.0; width * width];
+    let mut place = Place {
+        gram: &mut gram,
+        stride: width,
+    };
     let (mut sum, mut taken) = (0.0, 0usize);
     for (i, curvature) in curvatures.iter().enumerate() {
         sum += curvature;
@@ -144,11 +148,11 @@ fn sampled_gram(rows: &Rows<'_>, layout: Layout, curvatures: &[f64]) -> Vec<f64>
             taken = due;
         }
         if h.len() == BLOCK {
-            add_gram(&x, width, &h, &mut gram);
+            add_gram(&x, width, &h, &mut place);
             x.clear();
             h.clear();
         }
     }
-    add_gram(&x, width, &h, &mut gram);
+    add_gram(&x, width, &h, &mut place);
     gram
 }

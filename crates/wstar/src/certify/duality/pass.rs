@@ -224,11 +224,14 @@ pub(super) fn gather(
     Ok(total)
 }
 
-/// What a run of rows with one output scores, and the losses and slopes there.
+/// What a run of rows with one output scores, the losses, slopes and conjugates there, and the multipliers, once found.
 struct Plain {
     scores: Vec<f64>,
     values: Vec<f64>,
     slopes: Vec<f64>,
+    /// Of those slopes, and of nothing else: a loss that is wrong must not cancel out of the gap.
+    conjugates: Vec<f64>,
+    alphas: Vec<f64>,
 }
 
 /// The same of one row.
@@ -237,6 +240,7 @@ struct Known {
     score: f64,
     value: f64,
     slope: f64,
+    conjugate: f64,
 }
 
 impl Plain {
@@ -245,6 +249,7 @@ impl Plain {
             score: self.scores[i],
             value: self.values[i],
             slope: self.slopes[i],
+            conjugate: self.conjugates[i],
         }
     }
 }
@@ -272,7 +277,8 @@ impl Span<'_> {
         let mut start = range.start;
         while start < range.end {
             let end = (start + run).min(range.end);
-            let plain = (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
+            let mut plain =
+                (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
             for i in start..end {
                 let weight = self.rows.weights.get(i);
                 if weight == 0.0 {
@@ -299,6 +305,10 @@ impl Span<'_> {
                         }
                         continue;
                     }
+                    if let Some(plain) = &mut plain {
+                        plain.alphas[i - start] = alpha;
+                        continue;
+                    }
                     let own = &mut pulls[k * layout.width()..(k + 1) * layout.width()];
                     row.add_to(alpha, &mut own[..layout.features]);
                     if let Some(intercept) = own.get_mut(layout.features) {
@@ -307,6 +317,12 @@ impl Span<'_> {
                 }
                 if gathered.wants(room) {
                     self.consider(i, weight, &alpha, room, &mut gathered);
+                }
+            }
+            if let Some(plain) = &plain {
+                design.add_rows(start..end, &plain.alphas, &mut pulls[..layout.features]);
+                if let Some(intercept) = pulls.get_mut(layout.features) {
+                    *intercept += plain.alphas.iter().sum::<f64>();
                 }
             }
             for (total, pull) in gathered.pulls.iter_mut().zip(&mut pulls) {
@@ -321,18 +337,22 @@ impl Span<'_> {
     /// Scores, losses and slopes of rows with one output.
     fn plainly(&self, range: std::ops::Range<usize>) -> Plain {
         let (w, b) = self.definition.layout.output(self.parameters, 0);
-        let scores: Vec<f64> = range
-            .clone()
-            .map(|i| self.rows.design.row(i).dot(w) + b)
-            .collect();
+        let mut scores = vec![0.0; range.len()];
+        self.rows.design.scores(range.clone(), w, &mut scores);
+        scores.iter_mut().for_each(|score| *score += b);
         let (mut slopes, mut values) = (scores.clone(), vec![0.0; scores.len()]);
+        let (mut conjugates, alphas) = (values.clone(), values.clone());
+        let targets = &self.rows.targets[range];
         on_loss!(self.definition.loss, loss => {
-            loss.each(&self.rows.targets[range], &mut slopes, &mut values, None);
+            loss.each(targets, &mut slopes, &mut values, None);
+            loss.conjugates(targets, &slopes, &mut conjugates);
         }, softmax => ());
         Plain {
             scores,
             values,
             slopes,
+            conjugates,
+            alphas,
         }
     }
 
@@ -356,14 +376,17 @@ impl Span<'_> {
             gathered.loss.add(weight * value);
             let row = self.first_row + i as u64;
             let (least, greatest) = loss.slopes(target);
-            let slope = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
-                // Slopes that are no binary fractions may miss their own ends by a rounding.
-                Ok(at) => (-multiplier(least, greatest, self.stored[at].1)).clamp(least, greatest),
-                Err(_) => own,
+            let (slope, conjugate) = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
+                Ok(at) => {
+                    // Slopes that are no binary fractions may miss their own ends by a rounding.
+                    let told = -multiplier(least, greatest, self.stored[at].1);
+                    (told.clamp(least, greatest), None)
+                }
+                Err(_) => (own, known.map(|known| known.conjugate)),
             };
             alpha[0] = -weight * slope;
-            // From the slope alone, not as slope·score − loss: a loss that is wrong must not cancel out of the gap.
-            gathered.conjugate.add(weight * loss.conjugate(target, slope));
+            let conjugate = conjugate.unwrap_or_else(|| loss.conjugate(target, slope));
+            gathered.conjugate.add(weight * conjugate);
             let room = (-weight * least - alpha[0]).min(alpha[0] + weight * greatest);
             gathered.support += u64::from(alpha[0] != 0.0);
             gathered.at_bound += u64::from(alpha[0] != 0.0 && room == 0.0);

@@ -6,13 +6,18 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::loss::{LossName, Softmax, VectorLoss};
-use crate::oracle::{Layout, Query, Rows};
+use crate::oracle::{Layout, Query, Rows, products};
 use crate::problem::{Intercept, Problem};
 use crate::solve::intercept::{best_intercept, root};
 use crate::solve::kink::Kink;
 
 /// Newton steps on a few intercepts converge in a handful; more means that rounding has the last word.
 const MOST_STEPS: usize = 50;
+/// Slopes below this share of all weights are nothing but the rounding of their sums.
+const ROUNDING: f64 = 1e-15;
+
+/// Rows summed by one task; a fixed number, so that the sum does not depend on the threads.
+const BLOCK: usize = 4096;
 
 /// Moves the intercepts of these parameters to their best place, weights fixed.
 pub(super) fn polish(problem: &mut Problem<'_>, parameters: &mut [f64]) -> Result<()> {
@@ -89,14 +94,23 @@ fn polish_softmax(problem: &Problem<'_>, rows: &Rows<'_>, parameters: &mut [f64]
     let layout = problem.layout();
     let k = layout.outputs;
     let mut scores = vec![0.0; rows.len() * k];
-    scores.par_chunks_mut(k).enumerate().for_each(|(i, scores)| {
-        for (k, score) in scores.iter_mut().enumerate() {
-            *score = rows.design.row(i).dot(layout.output(parameters, k).0);
-        }
+    let mut weights = parameters.to_vec();
+    weights
+        .iter_mut()
+        .skip(layout.features)
+        .step_by(layout.width())
+        .for_each(|intercept| *intercept = 0.0);
+    let blocks = scores.par_chunks_mut(BLOCK * k).enumerate();
+    blocks.for_each(|(block, out)| {
+        let first = block * BLOCK;
+        products::scores(rows.design, first..first + out.len() / k, layout, &weights, out);
     });
     let mut intercepts: Vec<f64> = (0..k).map(|k| layout.output(parameters, k).1).collect();
     let mut sums = Sums::at(rows, &scores, &intercepts);
     for _ in 0..MOST_STEPS {
+        if norm(&sums.gradient) <= ROUNDING * rows.total_weight() {
+            break;
+        }
         // All intercepts together move nothing, so that direction is made as stiff as the others are on average.
         let stiff = rows.total_weight() / k as f64;
         let hessian = Mat::from_fn(k, k, |i, j| sums.hessian[i * k + j] + stiff / k as f64);
@@ -108,16 +122,16 @@ fn polish_softmax(problem: &Problem<'_>, rows: &Rows<'_>, parameters: &mut [f64]
         let next = loop {
             let moved: Vec<f64> = (0..k).map(|i| intercepts[i] + length * step[(i, 0)]).collect();
             let next = Sums::at(rows, &scores, &moved);
-            if next.value <= sums.value || length < 1e-3 {
-                break (next, moved);
+            // Far away the slopes may rise while the loss falls; near the end rounding hides what the loss does.
+            let nearer = next.value < sums.value || norm(&next.gradient) < norm(&sums.gradient);
+            if nearer || length < 1e-3 {
+                break nearer.then_some((next, moved));
             }
             length *= 0.5;
         };
-        // Far away the slopes may rise while the loss falls; near the end rounding hides what the loss does.
-        let nearer = next.0.value < sums.value || norm(&next.0.gradient) < norm(&sums.gradient);
-        if !nearer {
+        let Some(next) = next else {
             break;
-        }
+        };
         (sums, intercepts) = next;
     }
     for (k, intercept) in intercepts.into_iter().enumerate() {
@@ -138,8 +152,6 @@ struct Sums {
 
 impl Sums {
     fn at(rows: &Rows<'_>, scores: &[f64], intercepts: &[f64]) -> Sums {
-        /// Rows summed by one task; a fixed number, so that the sum does not depend on the threads.
-        const BLOCK: usize = 4096;
         let k = intercepts.len();
         let zero = || Sums {
             value: 0.0,

@@ -29,6 +29,9 @@ use checkpoint::Checkpoint;
 use existence::Existence;
 use part::{Claim, Feed, Solved, solve};
 
+/// Numbers for which several outputs are worth a copy of the rows without their zeros.
+const MANY: usize = 1 << 20;
+
 /// Fits to data in memory.
 pub(super) fn fit(
     data: &Dataset,
@@ -62,6 +65,8 @@ pub(super) fn fit(
             watch,
         )?);
     }
+    let many = reduction.definition.layout.outputs > 1 && data.design.stored() >= MANY;
+    let compressed = if many { data.design.compressed() } else { None };
     let mut control = Control::new(settings.tol(), budget(settings), watch);
     let mut solved = Vec::new();
     for (at, (&part, start)) in reduction.parts.iter().zip(starts).enumerate() {
@@ -77,7 +82,7 @@ pub(super) fn fit(
         }
         let start = checkpoint.resume(at).unwrap_or(start);
         control.keep(checkpoint.keeper(at));
-        let mut feed = Feed::Memory(reduction.rows(part, data)?);
+        let mut feed = Feed::Memory(reduction.rows(part, data)?, compressed.as_ref());
         let fit = solve(
             &mut feed,
             &reduction.definition,

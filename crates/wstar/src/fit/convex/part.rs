@@ -2,6 +2,7 @@
 
 use crate::certify::duality::Definition;
 use crate::certify::{DualityGap, Stationarity, stationarity};
+use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::fit::convex::choose::Plan;
 use crate::fit::convex::existence::Direction;
@@ -21,7 +22,8 @@ const LEAST_TOL: f64 = 1e-18;
 
 /// Where the rows of a problem are.
 pub(super) enum Feed<'a> {
-    Memory(Rows<'a>),
+    /// Rows, and their design as solvers have it, if that is not the same.
+    Memory(Rows<'a>, Option<&'a Design>),
     Stream(PartBlocks<'a>),
 }
 
@@ -35,13 +37,19 @@ impl Feed<'_> {
         let (loss, layout) = (definition.loss, definition.layout);
         let (penalty, intercept) = (definition.penalty, definition.intercept);
         match self {
-            Feed::Memory(rows) => run(&mut Problem {
-                loss,
-                penalty,
-                intercept,
-                oracle: Box::new(Local::new(rows.borrowed(), loss, layout)),
-                rows: Some(rows.borrowed()),
-            }),
+            Feed::Memory(rows, design) => {
+                let solved = || Rows {
+                    design: design.unwrap_or(rows.design),
+                    ..rows.borrowed()
+                };
+                run(&mut Problem {
+                    loss,
+                    penalty,
+                    intercept,
+                    oracle: Box::new(Local::new(solved(), loss, layout)),
+                    rows: Some(solved()),
+                })
+            }
             Feed::Stream(blocks) => run(&mut Problem {
                 loss,
                 penalty,
@@ -61,12 +69,13 @@ impl Feed<'_> {
     ) -> Result<Claim> {
         if definition.is_convex() {
             return Ok(Claim::Gap(match self {
-                Feed::Memory(rows) => point::certify(rows, definition, parameters, dual, tol)?,
+                // By the rows as they were given, whatever solvers have.
+                Feed::Memory(rows, _) => point::certify(rows, definition, parameters, dual, tol)?,
                 Feed::Stream(blocks) => point::certify_slopes(blocks, definition, parameters, tol)?,
             }));
         }
         let blocks: &mut dyn Blocks = match self {
-            Feed::Memory(rows) => rows,
+            Feed::Memory(rows, _) => rows,
             Feed::Stream(blocks) => blocks,
         };
         Ok(Claim::Slope(stationarity(blocks, definition, parameters, tol)?))
@@ -123,7 +132,7 @@ pub(super) fn unattained(
     direction: &Direction,
 ) -> Result<Solved> {
     let parameters = direction.parameters.clone();
-    let claim = Feed::Memory(rows).certify(definition, &parameters, None, settings.tol())?;
+    let claim = Feed::Memory(rows, None).certify(definition, &parameters, None, settings.tol())?;
     Ok(Solved {
         parameters,
         claim,
@@ -144,7 +153,7 @@ pub(super) fn solve(
     control: &mut Control<'_>,
 ) -> Result<Solved> {
     let plan = match feed {
-        Feed::Memory(rows) => Plan::new(definition, Some(rows), settings, columns),
+        Feed::Memory(rows, _) => Plan::new(definition, Some(rows), settings, columns),
         Feed::Stream(_) => Plan::new(definition, None, settings, columns),
     };
     let mut best: Option<Solved> = None;
@@ -152,7 +161,7 @@ pub(super) fn solve(
     let mut passes = 0;
     let mut from = start;
     let chosen = plan.solvers.first().map(|solver| solver.name());
-    if let Feed::Memory(rows) = feed
+    if let Feed::Memory(rows, _) = feed
         && settings.solver.is_none()
         && chosen == Some(SolverName::Newton)
         && from.iter().all(|&w| w == 0.0)

@@ -63,7 +63,7 @@ pub(super) fn start(
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);
         let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
-        at = Some(Feed::Memory(sample).run(definition, |problem| {
+        at = Some(Feed::Memory(sample, None).run(definition, |problem| {
             let solution = Newton::default().solve(problem, &from, &mut control)?;
             read += problem.oracle.passes() as f64 / one_in as f64;
             Ok(solution.parameters)

@@ -16,7 +16,7 @@ use crate::data::{Dataset, Row};
 use crate::error::Result;
 use crate::exact::{self, Signed};
 use crate::loss::LossName;
-use crate::margin::weak_column;
+use crate::margin::{weak_column, weak_columns};
 use crate::oracle::Layout;
 use crate::reduction::{Part, Reduction};
 use crate::watch::{Status, Unwatched};
@@ -108,6 +108,14 @@ fn one_problem(
             };
             found.push((who(part), kind));
         }
+    } else if found.is_empty() && part == Part::Every && layout.len() <= COLUMNS {
+        let (codes, _) = data.require_classes()?;
+        let columns = weak_columns(data, codes, layout.outputs, layout.intercept);
+        let columns = sides.iter().zip(columns);
+        found.extend(
+            columns
+                .filter_map(|((part, ..), column)| column.map(|column| (who(*part), Kind::Column(column)))),
+        );
     } else if found.is_empty() && layout.features <= COLUMNS {
         found.extend(sides.iter().filter_map(|(part, signs, _)| {
             weak_column(&signed(signs)).map(|column| (who(*part), Kind::Column(column)))

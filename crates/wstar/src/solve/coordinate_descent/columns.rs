@@ -4,10 +4,14 @@ use rayon::prelude::*;
 
 use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
+use crate::kernel::dense::axpy;
 use crate::oracle::Layout;
 
 /// Rows that one thread takes at a time.
 const BLOCK: usize = 4096;
+/// Sums of sparse columns that are made side by side at most, and the columns that are worth one.
+const PARTS: usize = 4;
+const LEAST_PART: usize = 256;
 
 /// The columns, with that of the intercept after those of the features.
 #[derive(Debug)]
@@ -118,13 +122,24 @@ impl Columns {
     pub(super) fn combine(&self, chosen: &[usize], along: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         if self.transposed.is_sparse() {
-            for (&j, &d) in chosen.iter().zip(along).filter(|(_, d)| **d != 0.0) {
-                if self.layout.is_intercept(j) {
-                    out.iter_mut().for_each(|out| *out += d);
-                } else if j < self.transposed.rows() {
-                    self.transposed.row(j).add_to(d, &mut out);
-                }
-            }
+            // A fixed number of sums, so that the bits do not depend on the threads.
+            let part = chosen.len().div_ceil(PARTS).max(LEAST_PART);
+            let parts: Vec<Vec<f64>> = chosen
+                .par_chunks(part)
+                .zip(along.par_chunks(part))
+                .map(|(chosen, along)| {
+                    let mut out = vec![0.0; self.rows];
+                    for (&j, &d) in chosen.iter().zip(along).filter(|(_, d)| **d != 0.0) {
+                        if self.layout.is_intercept(j) {
+                            out.iter_mut().for_each(|out| *out += d);
+                        } else if j < self.transposed.rows() {
+                            self.transposed.row(j).add_to(d, &mut out);
+                        }
+                    }
+                    out
+                })
+                .collect();
+            parts.iter().for_each(|part| axpy(1.0, part, &mut out));
             return out;
         }
         out.par_chunks_mut(BLOCK).enumerate().for_each(|(block, out)| {

@@ -66,26 +66,6 @@ impl<'a> Scores<'a> {
         self.value = values.iter().sum();
     }
 
-    /// The loss at the end of a whole step: Σ cᵢ ℓ(zᵢ + qᵢ).
-    pub(super) fn value_along(&self, along: &[f64]) -> f64 {
-        let (rows, loss) = (self.rows, self.loss);
-        let values: Vec<f64> = self
-            .scores
-            .par_chunks(BLOCK)
-            .zip(along.par_chunks(BLOCK))
-            .enumerate()
-            .map(|(block, (scores, along))| {
-                let first = block * BLOCK;
-                let mut value = 0.0;
-                on_loss!(loss, loss => for (at, (z, q)) in scores.iter().zip(along).enumerate() {
-                    value += rows.weights.get(first + at) * loss.value(rows.targets[first + at], z + q);
-                }, softmax => {});
-                value
-            })
-            .collect();
-        values.iter().sum()
-    }
-
     /// The loss a part of a step away, with its slope and curvature.
     pub(super) fn along(&self, along: &[f64], step: f64) -> LinePoint {
         let (rows, loss) = (self.rows, self.loss);

@@ -260,7 +260,7 @@ impl Descent<'_> {
             let next_penalty: f64 = next.iter().zip(&penalties).map(|(&w, p)| p.of(w)).sum();
             let promised = (dot(&gradient, &along) + next_penalty - penalty).min(0.0);
             let noise = 1e-14 * objective.abs();
-            let there = self.scores.value_along(&moved) + next_penalty;
+            let there = self.scores.along(&moved, 1.0).value + next_penalty;
             let step = if there <= objective + 0.01 * promised + noise {
                 self.failed = 0;
                 self.damping = (0.1 * self.damping).max(1e-13);
@@ -271,8 +271,9 @@ impl Descent<'_> {
                     self.damping = (10.0 * self.damping).max(1e-4);
                 }
                 let scores = &self.scores;
-                let (step, least) =
-                    least_along(&penalties, &start, &along, |step| Ok(scores.along(&moved, step)))?;
+                let (step, least) = least_along(&penalties, &start, &along, 1, |steps| {
+                    Ok(steps.iter().map(|&step| scores.along(&moved, step)).collect())
+                })?;
                 if least >= objective {
                     continue;
                 }

@@ -1,5 +1,6 @@
 //! What a least-squares fit says about its data: rank, condition, residuals.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::householder::{Triangle, pivoted};
@@ -139,29 +140,46 @@ fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
 
 /// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
 fn total_sum_of_squares(rows: &Rows<'_>, layout: Layout) -> f64 {
-    let each = || {
-        rows.targets
-            .iter()
-            .enumerate()
-            .map(|(i, &y)| (y, rows.weights.get(i)))
-    };
     let mut mean = DoubleDouble::ZERO;
     if layout.intercept {
-        let mut total = DoubleDouble::ZERO;
-        for (y, weight) in each().filter(|(_, weight)| *weight > 0.0) {
-            total += DoubleDouble::from(weight);
-            mean += DoubleDouble::product(weight, y);
-        }
+        let [total, sum] = sums(rows, |y, weight| {
+            [DoubleDouble::from(weight), DoubleDouble::product(weight, y)]
+        });
         if total.value() > 0.0 {
-            mean = mean / total;
+            mean = sum / total;
         }
     }
-    let mut sum = DoubleDouble::ZERO;
-    for (y, weight) in each().filter(|(_, weight)| *weight > 0.0) {
+    let [squares] = sums(rows, |y, weight| {
         let from_mean = DoubleDouble::from(y) - mean;
-        sum += from_mean * from_mean * weight;
-    }
-    sum.value()
+        [from_mean * from_mean * weight]
+    });
+    squares.value()
+}
+
+/// Sums of what `each` makes of the targets and weights that count; the bits do not depend on the threads.
+fn sums<const N: usize>(
+    rows: &Rows<'_>,
+    each: impl Fn(f64, f64) -> [DoubleDouble; N] + Sync,
+) -> [DoubleDouble; N] {
+    const BLOCK: usize = 1 << 14;
+    let add = |mut sums: [DoubleDouble; N], more: [DoubleDouble; N]| {
+        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        sums
+    };
+    let zeros = [DoubleDouble::ZERO; N];
+    let blocks: Vec<_> = rows
+        .targets
+        .par_chunks(BLOCK)
+        .enumerate()
+        .map(|(block, targets)| {
+            let weighed = targets.iter().zip(block * BLOCK..);
+            weighed
+                .map(|(&y, i)| (y, rows.weights.get(i)))
+                .filter(|(_, weight)| *weight > 0.0)
+                .fold(zeros, |sums, (y, weight)| add(sums, each(y, weight)))
+        })
+        .collect();
+    blocks.into_iter().fold(zeros, add)
 }
 
 /// The diagonal of (X̃ᵀCX̃)⁻¹: to full accuracy where that is not too much work, else from R.

@@ -8,50 +8,99 @@ use crate::error::Result;
 use crate::oracle::LinePoint;
 use crate::penalty::Penalty;
 
-/// Steps that are tried at most.
-const MOST_TRIALS: usize = 60;
-/// The share of the steepest slope that may be left.
+/// Rounds of trials at most.
+const MOST_ROUNDS: usize = 60;
+/// What may be left to gain, beside what the slope at the start would bring.
 const ACCURACY: f64 = 1e-6;
 /// The share of a bracket that is tried while nothing is known of its scale.
 const LEAP: f64 = 0.1;
 
-/// The step between 0 and 1 with the least objective, and that objective; `loss` gives the loss at a step.
+/// One end of the bracket, with the slope and the curvature there.
+#[derive(Clone, Copy)]
+struct End {
+    step: f64,
+    slope: f64,
+    curvature: f64,
+}
+
+impl End {
+    /// Where Newton's method would go from here.
+    fn newton(self) -> f64 {
+        self.step - self.slope / self.curvature
+    }
+}
+
+/// The step between 0 and 1 with the least objective, and that objective. `loss` gives the loss at some steps, of which it
+/// is asked for `together` at once: one where each costs the same, several where a pass over a file serves all.
 pub(crate) fn least_along(
     penalties: &[Penalty],
     at: &[f64],
     along: &[f64],
-    mut loss: impl FnMut(f64) -> Result<LinePoint>,
+    together: usize,
+    mut loss: impl FnMut(&[f64]) -> Result<Vec<LinePoint>>,
 ) -> Result<(f64, f64)> {
-    let (mut low, mut high) = (0.0, 1.0);
+    let end = |step, slope| End {
+        step,
+        slope,
+        curvature: 0.0,
+    };
+    let (mut low, mut high) = (end(0.0, f64::NEG_INFINITY), end(1.0, f64::INFINITY));
     let mut best = (0.0, f64::INFINITY);
-    let mut steepest = 0.0f64;
-    let mut step = 0.5;
-    for trial in 0..MOST_TRIALS {
-        let (loss, penalty) = (loss(step)?, penalty_along(penalties, at, along, step));
-        let (value, slope) = (loss.value + penalty.value, loss.slope + penalty.slope);
-        if value < best.1 {
-            best = (step, value);
+    let mut fall = 0.0;
+    let mut steps = vec![0.0, 0.5];
+    spread(&mut steps, low, high, together);
+    for round in 0..MOST_ROUNDS {
+        for (&step, loss) in steps.iter().zip(loss(&steps)?) {
+            let penalty = penalty_along(penalties, at, along, step);
+            let value = loss.value + penalty.value;
+            let trial = End {
+                step,
+                slope: loss.slope + penalty.slope,
+                curvature: loss.curvature + penalty.curvature,
+            };
+            if step == 0.0 {
+                fall = -trial.slope;
+            }
+            if value < best.1 {
+                best = (step, value);
+            }
+            if trial.slope > 0.0 && step <= high.step {
+                high = trial;
+            } else if trial.slope <= 0.0 && step >= low.step {
+                low = trial;
+            }
         }
-        steepest = steepest.max(slope.abs());
-        if slope > 0.0 {
-            high = step;
-        } else {
-            low = step;
-        }
-        if slope.abs() <= ACCURACY * steepest || high - low <= 1e-12 * high {
+        let width = high.step - low.step;
+        let left = high.slope.min(-low.slope) * width;
+        if left <= ACCURACY * fall * high.step || width <= 1e-12 * high.step {
             break;
         }
-        let newton = step - slope / (loss.curvature + penalty.curvature);
-        // Every third trial shrinks the bracket, whatever the curvature says.
-        step = if newton > low && newton < high && trial % 3 != 2 {
-            newton
-        } else if low == 0.0 {
-            LEAP * high
-        } else {
-            0.5 * (low + high)
-        };
+        let inside = |step: &f64| *step > low.step && *step < high.step;
+        // Every third round shrinks the bracket, whatever the curvatures say.
+        let newton = [high.newton(), low.newton()].into_iter().find(inside);
+        steps.clear();
+        steps.push(match newton {
+            Some(newton) if round % 3 != 2 => newton,
+            _ if low.step == 0.0 => LEAP * high.step,
+            _ => 0.5 * (low.step + high.step),
+        });
+        spread(&mut steps, low, high, together);
     }
     Ok(best)
+}
+
+/// Adds steps that part a bracket evenly; by factors, while its scale is not known.
+fn spread(steps: &mut Vec<f64>, low: End, high: End, together: usize) {
+    let (low, high) = (low.step, high.step);
+    let more = together.saturating_sub(steps.len());
+    for k in 1..=more {
+        let share = k as f64 / (more + 1) as f64;
+        steps.push(if low == 0.0 {
+            high * LEAP.powf(4.0 * share)
+        } else {
+            low + share * (high - low)
+        });
+    }
 }
 
 /// The penalty at a step, with its slope and curvature there.
@@ -75,17 +124,26 @@ mod tests {
     #[test]
     fn the_least_point_lies_behind_the_kink() {
         let penalty = Penalty { l1: 1.0, l2: 0.0 };
-        let loss = |step: f64| {
+        let point = |step: &f64| {
             let over = (step - 0.25f64).max(0.0);
-            Ok(LinePoint {
+            LinePoint {
                 value: 0.5e9 * over * over,
                 slope: 1e9 * over,
                 curvature: if over > 0.0 { 1e9 } else { 0.0 },
-            })
+            }
         };
-        let (step, value) = least_along(&[penalty], &[3.0], &[-2.0], loss).unwrap();
-        // 1e9 (t − ¼) = 2.
-        assert!(step > 0.25 && (step - 0.25 - 2e-9).abs() < 1e-11, "{step}");
-        assert!((value - 2.5).abs() < 1e-8, "{value}");
+        for (together, most_rounds) in [(1, 10), (16, 5)] {
+            let mut rounds = 0;
+            let loss = |steps: &[f64]| {
+                rounds += 1;
+                assert!(steps.len() <= together.max(2));
+                Ok(steps.iter().map(point).collect())
+            };
+            let (step, value) = least_along(&[penalty], &[3.0], &[-2.0], together, loss).unwrap();
+            // 1e9 (t − ¼) = 2.
+            assert!(step > 0.25 && (step - 0.25 - 2e-9).abs() < 1e-11, "{step}");
+            assert!((value - 2.5).abs() < 1e-8, "{value}");
+            assert!(rounds <= most_rounds, "{rounds} rounds of {together}");
+        }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Inner {
     Products(usize),
 }
 
+/// Steps along a line that one pass over a stream tries.
+const STEPS_IN_A_PASS: usize = 16;
 /// Steps without a better gap or objective, after which rounding has the last word.
 const PATIENCE: u32 = 8;
 /// Steps over which sweeps must take at least [`CRAWL`] of the objective away or better the gap: with nearly collinear
@@ -164,10 +166,15 @@ pub(crate) fn prox_newton(
             dropped = Problem::relative(here.objective - there.objective, here.objective);
             (at, here) = (next, there);
         } else {
-            let (step, objective) = least_along(&penalties, &at, &along, |step| {
-                let (at, along, steps) = (&at, &along, &[step]);
-                let sums = problem.oracle.ask(Query::Line { at, along, steps })?;
-                Ok(sums.line.first().copied().unwrap_or_default())
+            // Scores of rows in memory are known, and a step costs what it costs; a stream is read again each time.
+            let together = if problem.rows.is_some() {
+                1
+            } else {
+                STEPS_IN_A_PASS
+            };
+            let (step, objective) = least_along(&penalties, &at, &along, together, |steps| {
+                let (at, along) = (&at, &along);
+                Ok(problem.oracle.ask(Query::Line { at, along, steps })?.line)
             })?;
             failed += 1;
             let by_products = matches!(inner, Inner::Products(_));

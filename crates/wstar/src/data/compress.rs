@@ -1,0 +1,87 @@
+//! Dense rows that are mostly zeros, stored as sparse ones: images, counts, one-hot columns.
+
+use rayon::prelude::*;
+
+use crate::data::{Csr, Dense, Design};
+
+/// The share of numbers other than 0 up to which it pays: a sparse entry takes the time of three or four dense ones.
+const MOST: f64 = 0.25;
+/// Rows that one thread counts together.
+const BLOCK: usize = 1024;
+
+impl Design {
+    /// The same rows without their zeros, if most numbers are 0 and stored all the same.
+    pub(crate) fn compressed(&self) -> Option<Design> {
+        match self {
+            Design::Dense32(matrix) => compress(matrix).map(Design::Sparse32),
+            Design::Dense64(matrix) => compress(matrix).map(Design::Sparse64),
+            _ => None,
+        }
+    }
+}
+
+fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dense<T>) -> Option<Csr<T>> {
+    let (rows, features) = (matrix.rows(), matrix.features());
+    u32::try_from(features).ok()?;
+    let zero = T::default();
+    let counts: Vec<usize> = (0..rows)
+        .into_par_iter()
+        .with_min_len(BLOCK)
+        .map(|i| matrix.row(i).iter().filter(|&&value| value != zero).count())
+        .collect();
+    let mut starts = Vec::with_capacity(rows + 1);
+    starts.push(0);
+    for count in &counts {
+        starts.push(starts[starts.len() - 1] + count);
+    }
+    let stored = starts[rows];
+    if stored as f64 > MOST * matrix.values().len() as f64 {
+        return None;
+    }
+    let (mut indices, mut values) = (vec![0u32; stored], vec![zero; stored]);
+    let (mut left_indices, mut left_values) = (indices.as_mut_slice(), values.as_mut_slice());
+    let mut blocks = Vec::new();
+    for first in (0..rows).step_by(BLOCK) {
+        let end = (first + BLOCK).min(rows);
+        let (own_indices, rest) = std::mem::take(&mut left_indices).split_at_mut(starts[end] - starts[first]);
+        left_indices = rest;
+        let (own_values, rest) = std::mem::take(&mut left_values).split_at_mut(own_indices.len());
+        left_values = rest;
+        blocks.push((first..end, own_indices, own_values));
+    }
+    blocks.into_par_iter().for_each(|(rows, indices, values)| {
+        let entries = rows.flat_map(|i| (0u32..).zip(matrix.row(i)).filter(|(_, value)| **value != zero));
+        for ((index, value), (j, &entry)) in indices.iter_mut().zip(values).zip(entries) {
+            (*index, *value) = (j, entry);
+        }
+    });
+    Csr::new(starts, indices, values, features).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn rows_stay_what_they_are(rows in 0..2500usize, features in 0..7usize, seed in any::<u64>(), one_in in 1..9u64) {
+            let number = |k: u64| {
+                let mixed = (k ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+                if mixed.is_multiple_of(one_in) { 0.1 * (mixed % 100) as f64 + 0.1 } else { 0.0 }
+            };
+            let values: Vec<f64> = (0..(rows * features) as u64).map(number).collect();
+            let stored = values.iter().filter(|value| **value != 0.0).count();
+            let dense = Design::Dense64(Dense::new(values.clone(), rows, features).unwrap());
+            let compressed = dense.compressed();
+            prop_assert_eq!(compressed.is_some(), stored as f64 <= MOST * values.len() as f64);
+            if let Some(sparse) = compressed {
+                prop_assert_eq!((sparse.rows(), sparse.features(), sparse.stored()), (rows, features, stored));
+                for i in 0..rows {
+                    prop_assert_eq!(sparse.row(i).to_dense(features), dense.row(i).to_dense(features));
+                }
+            }
+        }
+    }
+}
