@@ -101,11 +101,11 @@ class Certified:
         return np.ascontiguousarray(weights)
 
     def _engine_fit(
-        self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None
-    ) -> _engine.Fitted:
-        """Fits one model; `settings` are those of the library, by its names."""
+        self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None, by: Any = _engine.fit
+    ) -> Any:
+        """Fits one model `by` a function of the engine; `settings` are those of the library, by its names."""
         try:
-            return _engine.fit(self._table(X, goal, weights), written(settings), start, self._threads(X))
+            return by(self._table(X, goal, weights), written(settings), start, self._threads(X))
         except ValueError:
             # What the engine refuses may have been a number that is none, for which there are known words.
             look_for_bad(self, X)
@@ -311,14 +311,16 @@ class CertifiedClassifier(Certified):
         return self._weights(sample_weight, X)
 
     def _fit_hyperplanes(
-        self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None
-    ) -> None:
-        """Fits, and sets what all linear classifiers have."""
+        self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None, **how: Any
+    ) -> Any:
+        """Fits, sets what all linear classifiers have, and gives what else the engine tells."""
         weights = self._row_weights(X, codes, sample_weight)
         settings = scaled(settings, weights, X.shape[0])
-        model = self._engine_fit(X, self._goal(codes), weights, settings, start)
+        found = self._engine_fit(X, self._goal(codes), weights, settings, start, **how)
+        model, more = found if isinstance(found, tuple) else (found, None)
         self.coef_, self.intercept_ = model.hyperplanes()
         self._keep(model)
+        return more
 
     def _previous(self, X: Any) -> Any:
         """The last fit's model, if a fit can start from it: the same classes and features."""

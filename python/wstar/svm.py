@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import svm
 
+from . import _engine
 from .base import CertifiedFit, seed
 from .prediction import LinearClassifications
 
@@ -131,10 +132,8 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
             "multiclass": None if len(self.classes_) == 2 else "ovr",
             "seed": seed(self.random_state),
         }
-        self._fit_hyperplanes(X, codes, sample_weight, settings)
+        points = self._fit_hyperplanes(X, codes, sample_weight, settings, by=_engine.fit_machine)
         self.n_iter_ = self._iterations()
-        table = self._table(X, self._goal(codes), self._weights(sample_weight, X))
-        points = self.model_.support(table, self._threads(X))
         if len(points) == 1:
             [(self.support_, multipliers)] = points
             self.dual_coef_ = multipliers[None, :]

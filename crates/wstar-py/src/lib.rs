@@ -26,7 +26,7 @@ fn raise(error: &Error) -> PyErr {
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::model::{Fitted, fit, fit_each, tally};
+    use super::model::{Fitted, fit, fit_each, fit_machine, tally};
     #[pymodule_export]
     use super::predict::Scores;
     #[pymodule_export]

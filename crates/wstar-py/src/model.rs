@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use wstar::Error;
 use wstar::bayes::naive::Tally;
-use wstar::data::Design;
+use wstar::data::{Dataset, Design};
 use wstar::fit::{Origin, fit_batch, fit_from, fit_path};
-use wstar::model::{Model, support_vectors};
-use wstar::settings::{Method, Settings};
+use wstar::model::{Model, SupportVectors, support_vectors};
+use wstar::settings::Settings;
 
 use crate::data::Table;
 use crate::matrix::{Matrix, rows_of, scattered};
@@ -34,19 +34,52 @@ pub(crate) fn fit(
     start: Option<&Bound<'_, Fitted>>,
     threads: usize,
 ) -> PyResult<Fitted> {
+    fit_and(py, data, settings, start, threads, |_, _| Ok(())).map(|(model, ())| model)
+}
+
+/// Fits a model, and looks at it and the data once more before these are given back.
+fn fit_and<R: Send>(
+    py: Python<'_>,
+    data: Table<'_>,
+    settings: &str,
+    start: Option<&Bound<'_, Fitted>>,
+    threads: usize,
+    look: impl FnOnce(&Model, &Dataset) -> Result<R, Error> + Send,
+) -> PyResult<(Fitted, R)> {
     let settings = read(settings)?;
     let (labels, matrix) = (data.labels()?, data.x.borrow()?);
     let start = start.map(|start| &start.get().0);
-    run(py, threads, |watch| {
+    let (model, seen) = run(py, threads, |watch| {
         matrix.with_design(|design| {
             let origin = Origin {
                 model: start,
                 ..Origin::default()
             };
-            fit_from(&labels.with(design)?, &settings, &origin, watch)
+            let data = labels.with(design)?;
+            let model = fit_from(&data, &settings, &origin, watch)?;
+            let seen = look(&model, &data)?;
+            Ok((model, seen))
         })
-    })
-    .map(Fitted)
+    })?;
+    Ok((Fitted(model), seen))
+}
+
+/// Fits a support vector machine, and tells the support vectors of each of its problems, with α·y.
+#[pyfunction]
+pub(crate) fn fit_machine<'py>(
+    py: Python<'py>,
+    data: Table<'_>,
+    settings: &str,
+    start: Option<&Bound<'_, Fitted>>,
+    threads: usize,
+) -> PyResult<(Fitted, Vec<Support<'py>>)> {
+    let (model, found) = fit_and(py, data, settings, start, threads, support_vectors)?;
+    let arrays = |support: SupportVectors| {
+        let rows = support.rows.into_iter().map(|row| row as i64).collect();
+        let multipliers = PyArray1::from_vec(py, support.multipliers);
+        (PyArray1::from_vec(py, rows), multipliers)
+    };
+    Ok((model, found.into_iter().map(arrays).collect()))
 }
 
 /// Fits one model after another to the same data, each from where the last one ended.
@@ -287,24 +320,5 @@ impl Fitted {
         let certificate = serde_json::to_string(&verdict.certificate)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((verdict.objections, certificate))
-    }
-
-    /// The support vectors of each problem of a support vector machine, with α·y.
-    fn support<'py>(&self, py: Python<'py>, data: Table<'_>, threads: usize) -> PyResult<Vec<Support<'py>>> {
-        if self.0.method != Method::Svm {
-            return Err(PyValueError::new_err(
-                "only a support vector machine has support vectors",
-            ));
-        }
-        let (labels, matrix) = (data.labels()?, data.x.borrow()?);
-        let found = run(py, threads, |_| {
-            matrix.with_design(|design| support_vectors(&self.0, &labels.with(design)?))
-        })?;
-        let found = found.into_iter().map(|points| -> (Vec<i64>, Vec<f64>) {
-            points.into_iter().map(|(row, alpha)| (row as i64, alpha)).unzip()
-        });
-        let arrays =
-            |(rows, multipliers)| (PyArray1::from_vec(py, rows), PyArray1::from_vec(py, multipliers));
-        Ok(found.map(arrays).collect())
     }
 }

@@ -9,15 +9,14 @@
 //! `u·w_M ≥ u·w₀ + αγa·S₁ − αA·√S₂·√k·D` and `‖w_M‖ ≤ ‖w₀‖ + αA·√S₂·R`, with `S₁ = Σf(t)`, `S₂ = Σf(t)²`,
 //! and the first cannot exceed the second.
 
-use std::ops::ControlFlow;
-
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::certify::AGREEMENT;
 use crate::error::Result;
 use crate::kernel::dense;
 use crate::model::Hyperplane;
-use crate::online::{Examples, label};
+use crate::online::{Example, Examples, label};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 
@@ -236,6 +235,36 @@ fn unit(hyperplane: &Hyperplane) -> Hyperplane {
     Hyperplane::new(weights, hyperplane.intercept / norm)
 }
 
+/// Examples that one thread scores at a time.
+const SCORED: usize = 128;
+
+/// One pass over the data, in its order: `visit` gets each example with ‖x‖² and its score under each hyperplane. Those are
+/// computed side by side.
+fn score_all(
+    examples: &mut dyn Examples,
+    hyperplanes: &[Hyperplane],
+    visit: &mut dyn FnMut(&Example<'_>, f64, &[f64]),
+) -> Result<()> {
+    let width = 1 + hyperplanes.len();
+    let mut numbers = Vec::new();
+    examples.batches(0, &mut |batch| {
+        numbers.resize(batch.len() * width, 0.0);
+        let parts = numbers
+            .par_chunks_mut(SCORED * width)
+            .zip(batch.par_chunks(SCORED));
+        parts.for_each(|(numbers, batch)| {
+            for (own, example) in numbers.chunks_exact_mut(width).zip(batch) {
+                own[0] = example.row.squared_norm();
+                let scores = own[1..].iter_mut().zip(hyperplanes);
+                scores.for_each(|(score, plane)| *score = plane.score(example.row));
+            }
+        });
+        for (own, example) in numbers.chunks_exact(width).zip(batch) {
+            visit(example, own[0], &own[1..]);
+        }
+    })
+}
+
 /// One pass over the data for given separators and margins, by the definitions.
 fn measure(
     examples: &mut dyn Examples,
@@ -251,20 +280,19 @@ fn measure(
         };
         separators.len()
     ];
-    let _ = examples.pass(0, &mut |example| {
-        let squared_norm = example.row.squared_norm();
-        for (k, (found, (separator, margin))) in findings.iter_mut().zip(separators).enumerate() {
+    let hyperplanes: Vec<Hyperplane> = separators.iter().map(|(plane, _)| plane.clone()).collect();
+    score_all(examples, &hyperplanes, &mut |example, squared_norm, scores| {
+        for (k, (found, (_, margin))) in findings.iter_mut().zip(separators).enumerate() {
             let lift = if conditions[k].intercept { 1.0 } else { 0.0 };
             found.squared_radius = found.squared_radius.max(squared_norm + lift);
             found.least_weight = found.least_weight.min(example.weight);
             found.largest_weight = found.largest_weight.max(example.weight);
             if let Some(margin) = margin {
                 let y = label(example.class, k, separators.len());
-                let missing = (margin - y * separator.score(example.row)).max(0.0);
+                let missing = (margin - y * scores[k]).max(0.0);
                 found.squared_slack += missing * missing;
             }
         }
-        Ok(ControlFlow::Continue(()))
     })?;
     Ok(findings)
 }
@@ -282,28 +310,28 @@ fn choose(
 ) -> Result<Vec<Separator>> {
     let mut buckets: Vec<Vec<Buckets>> = candidates
         .iter()
-        .map(|candidates| {
-            candidates
-                .iter()
-                .map(|candidate| Buckets::new(unit(candidate)))
-                .collect()
-        })
+        .map(|candidates| candidates.iter().map(|_| Buckets::new()).collect())
         .collect();
+    let hyperplanes: Vec<Hyperplane> = candidates.iter().flatten().map(unit).collect();
     let (mut squared_radius, mut least_weight, mut largest_weight) = (0.0f64, f64::INFINITY, 0.0f64);
-    let _ = examples.pass(0, &mut |example| {
-        squared_radius = squared_radius.max(example.row.squared_norm());
-        least_weight = least_weight.min(example.weight);
-        largest_weight = largest_weight.max(example.weight);
-        let discriminants = buckets.len();
-        for (k, candidates) in buckets.iter_mut().enumerate() {
-            let y = label(example.class, k, discriminants);
-            candidates
-                .iter_mut()
-                .for_each(|bucket| bucket.add(y * bucket.separator.score(example.row)));
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
+    score_all(
+        examples,
+        &hyperplanes,
+        &mut |example, squared_norm, mut scores| {
+            squared_radius = squared_radius.max(squared_norm);
+            least_weight = least_weight.min(example.weight);
+            largest_weight = largest_weight.max(example.weight);
+            let discriminants = buckets.len();
+            for (k, candidates) in buckets.iter_mut().enumerate() {
+                let y = label(example.class, k, discriminants);
+                let (own, others) = scores.split_at(candidates.len());
+                (candidates.iter_mut().zip(own)).for_each(|(bucket, score)| bucket.add(y * score));
+                scores = others;
+            }
+        },
+    )?;
     let weights = (least_weight, largest_weight);
+    let mut hyperplanes = hyperplanes.into_iter();
     Ok(buckets
         .into_iter()
         .zip(conditions)
@@ -311,16 +339,15 @@ fn choose(
             let lift = if conditions.intercept { 1.0 } else { 0.0 };
             let radius = (squared_radius + lift).sqrt();
             let mut best: ((bool, f64), Separator) = ((true, f64::INFINITY), (Hyperplane::default(), None));
-            for candidate in candidates {
+            for (candidate, separator) in candidates.into_iter().zip(&mut hyperplanes) {
                 // Larger than the radius no margin can be, and the slack would only stand for it.
                 let tried = candidate.margins_and_slacks().into_iter();
                 for (margin, slack) in tried.filter(|&(margin, _)| margin <= radius) {
-                    let bound =
-                        most_updates(radius, margin, slack, weights, &candidate.separator, conditions);
+                    let bound = most_updates(radius, margin, slack, weights, &separator, conditions);
                     if let Some(bound) = bound
                         && (slack > 0.0, bound) < best.0
                     {
-                        best = ((slack > 0.0, bound), (candidate.separator.clone(), Some(margin)));
+                        best = ((slack > 0.0, bound), (separator.clone(), Some(margin)));
                     }
                 }
             }
@@ -331,7 +358,6 @@ fn choose(
 
 /// Rows counted by their margin under one separator.
 struct Buckets {
-    separator: Hyperplane,
     least: f64,
     /// Number, sum and sum of squares of the margins up to each power of √2.
     sums: Vec<[f64; 3]>,
@@ -342,10 +368,9 @@ const LOWEST_POWER: i32 = -160;
 const HIGHEST_POWER: i32 = 160;
 
 impl Buckets {
-    fn new(separator: Hyperplane) -> Self {
+    fn new() -> Self {
         let buckets = (HIGHEST_POWER - LOWEST_POWER + 1) as usize;
         Buckets {
-            separator,
             least: f64::INFINITY,
             sums: vec![[0.0; 3]; buckets],
         }

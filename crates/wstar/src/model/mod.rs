@@ -19,7 +19,7 @@ pub use history::History;
 pub use hyperplane::Hyperplane;
 pub use plane::Window;
 pub use predictor::{Link, Predictor, Scores};
-pub use soft_margin::{Case, SoftMargin, SupportPoint, soft_margins, support_vectors};
+pub use soft_margin::{Case, SoftMargin, SupportPoint, SupportVectors, soft_margins, support_vectors};
 pub(crate) use verify::certify_estimate;
 pub use verify::{Verdict, verify, verify_stream};
 

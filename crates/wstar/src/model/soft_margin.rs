@@ -96,8 +96,17 @@ pub fn soft_margins(
     })
 }
 
-/// The support vectors of every problem of a support vector machine: rows, counted from 0, and their y·α.
-pub fn support_vectors(model: &Model, data: &Dataset) -> Result<Vec<Vec<(usize, f64)>>> {
+/// The support vectors of one problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SupportVectors {
+    /// Their rows, counted from 0, in order.
+    pub rows: Vec<usize>,
+    /// y·α of each.
+    pub multipliers: Vec<f64>,
+}
+
+/// The support vectors of every problem of a support vector machine.
+pub fn support_vectors(model: &Model, data: &Dataset) -> Result<Vec<SupportVectors>> {
     problems(model, data, |_, one| one.support(data))
 }
 
@@ -166,10 +175,11 @@ struct Shares {
     largest: f64,
 }
 
+/// Rows that are looked at together.
+const BLOCK: usize = 4096;
+
 impl Walk<'_> {
     fn shares(&self, rows: &Rows<'_>) -> Shares {
-        /// Rows that are scored together.
-        const BLOCK: usize = 4096;
         let definition = &self.reduction.definition;
         let mut each = vec![(0.0, 0.0); rows.len()];
         let blocks = each.par_chunks_mut(BLOCK).enumerate();
@@ -206,19 +216,42 @@ impl Walk<'_> {
         case(share, shares.largest, margin, bounded)
     }
 
-    fn support(&self, data: &Dataset) -> Result<Vec<(usize, f64)>> {
+    fn support(&self, data: &Dataset) -> Result<SupportVectors> {
         let rows = self.reduction.rows(self.part, data)?;
         let shares = self.shares(&rows);
-        let all = (0..rows.len()).into_par_iter();
-        Ok(all
-            .filter(|&i| rows.weights.get(i) > 0.0 && self.case(&rows, &shares, i) != Case::Outside)
-            .map(|i| {
-                (
-                    i,
-                    rows.targets[i].signum() * rows.weights.get(i) * shares.each[i].1,
-                )
-            })
-            .collect())
+        let within = |block: usize| {
+            (block * BLOCK..((block + 1) * BLOCK).min(rows.len()))
+                .filter(|&i| rows.weights.get(i) > 0.0 && self.case(&rows, &shares, i) != Case::Outside)
+        };
+        // Counted first, so that every block knows where to write.
+        let blocks = rows.len().div_ceil(BLOCK);
+        let counts: Vec<usize> = (0..blocks)
+            .into_par_iter()
+            .map(|block| within(block).count())
+            .collect();
+        let total = counts.iter().sum();
+        let mut support = SupportVectors {
+            rows: vec![0; total],
+            multipliers: vec![0.0; total],
+        };
+        let (mut places, mut multipliers) = (&mut support.rows[..], &mut support.multipliers[..]);
+        let rooms: Vec<_> = (counts.iter())
+            .map(|&count| (places.split_off_mut(..count), multipliers.split_off_mut(..count)))
+            .collect();
+        rooms
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(block, (places, multipliers))| {
+                let room = places
+                    .into_iter()
+                    .flatten()
+                    .zip(multipliers.into_iter().flatten());
+                for ((place, multiplier), i) in room.zip(within(block)) {
+                    *place = i;
+                    *multiplier = rows.targets[i].signum() * rows.weights.get(i) * shares.each[i].1;
+                }
+            });
+        Ok(support)
     }
 
     fn walk(&self, data: &Dataset, visit: &mut dyn FnMut(SupportPoint)) -> Result<SoftMargin> {

@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
 
+/// Examples of a batch.
+const BATCH: usize = 1 << 13;
+
 /// More examples than this are not made of weights.
 const MOST_LOOKS: f64 = (1u64 << 28) as f64;
 
@@ -42,6 +45,16 @@ pub trait Examples {
         pass: u64,
         visit: &mut dyn FnMut(Example<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>>;
+
+    /// Visits all examples of pass `pass` in the same order, as many at a time as lie in memory, for visitors that work on
+    /// them side by side.
+    fn batches(&mut self, pass: u64, visit: &mut dyn FnMut(&[Example<'_>])) -> Result<()> {
+        let _ = self.pass(pass, &mut |example| {
+            visit(&[example]);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(())
+    }
 }
 
 /// The order of a pass.
@@ -129,6 +142,29 @@ impl<'a> InMemory<'a> {
             looks,
         }
     }
+
+    /// Puts the examples into the order of pass `pass`.
+    fn arrange(&mut self, pass: u64) {
+        if let Order::Shuffled(seed) = self.order {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(pass);
+            // From the same start each time, so that a pass depends on its number alone.
+            self.places.sort_unstable();
+            self.places.shuffle(&mut random);
+        }
+    }
+
+    /// The example at this place before shuffling.
+    fn at(&self, place: u32) -> Example<'_> {
+        let Look { row, weight } = self.looks[place as usize];
+        let i = row as usize;
+        Example {
+            id: i as u64,
+            row: self.data.design.row(i),
+            class: self.codes[i],
+            weight,
+        }
+    }
 }
 
 /// The entries of a row that are not 0, however it is stored.
@@ -167,27 +203,22 @@ impl Examples for InMemory<'_> {
         pass: u64,
         visit: &mut dyn FnMut(Example<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        if let Order::Shuffled(seed) = self.order {
-            let mut random = ChaCha8Rng::seed_from_u64(seed);
-            random.set_stream(pass);
-            // From the same start each time, so that a pass depends on its number alone.
-            self.places.sort_unstable();
-            self.places.shuffle(&mut random);
-        }
+        self.arrange(pass);
         for &place in &self.places {
-            let Look { row, weight } = self.looks[place as usize];
-            let i = row as usize;
-            let example = Example {
-                id: i as u64,
-                row: self.data.design.row(i),
-                class: self.codes[i],
-                weight,
-            };
-            if visit(example)?.is_break() {
+            if visit(self.at(place))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn batches(&mut self, pass: u64, visit: &mut dyn FnMut(&[Example<'_>])) -> Result<()> {
+        self.arrange(pass);
+        for places in self.places.chunks(BATCH) {
+            let batch: Vec<Example<'_>> = places.iter().map(|&place| self.at(place)).collect();
+            visit(&batch);
+        }
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ mod streamed;
 
 pub use local::Local;
 pub use partitioned::Partitioned;
+pub(crate) use rows::Sample;
 pub use rows::{Blocks, Rows, Weights};
 pub use streamed::Streamed;
 

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
 use crate::data::Design;
 use crate::error::Result;
 
@@ -63,6 +66,43 @@ impl Rows<'_> {
         match &self.weights {
             Weights::Same(weight) => weight * self.len() as f64,
             Weights::Each(weights) => weights.iter().sum(),
+        }
+    }
+}
+
+/// A few rows that stand for all.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    design: Design,
+    targets: Vec<f64>,
+    weights: Weights<'static>,
+}
+
+impl Sample {
+    /// One row at random from each of `size` equal parts: the order of the rows may mean something.
+    pub(crate) fn of(rows: &Rows<'_>, size: usize, random: &mut ChaCha8Rng) -> Self {
+        let picked: Vec<usize> = (0..size)
+            .map(|k| random.random_range(k * rows.len() / size..(k + 1) * rows.len() / size))
+            .collect();
+        Sample {
+            design: rows.design.select(&picked),
+            targets: picked.iter().map(|&i| rows.targets[i]).collect(),
+            weights: match &rows.weights {
+                Weights::Same(weight) => Weights::Same(*weight),
+                Weights::Each(weights) => Weights::Each(picked.iter().map(|&i| weights[i]).collect()),
+            },
+        }
+    }
+
+    /// The rows of the sample.
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows {
+            design: &self.design,
+            targets: Cow::Borrowed(&self.targets),
+            weights: match &self.weights {
+                Weights::Same(weight) => Weights::Same(*weight),
+                Weights::Each(weights) => Weights::Each(Cow::Borrowed(weights)),
+            },
         }
     }
 }

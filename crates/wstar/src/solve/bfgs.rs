@@ -61,6 +61,13 @@ struct Inverse {
     learnt: bool,
 }
 
+impl Inverse {
+    fn image(&self, vector: &[f64]) -> Vec<f64> {
+        let columns = self.columns.chunks_exact(self.length.max(1));
+        columns.map(|column| dot(column, vector)).collect()
+    }
+}
+
 impl Model for Inverse {
     fn restart(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
         let diagonal = smooth::diagonal(problem, at)?;
@@ -82,14 +89,13 @@ impl Model for Inverse {
         self.learnt
     }
 
-    fn times(&self, vector: &[f64]) -> Vec<f64> {
-        let columns = self.columns.chunks_exact(self.length.max(1));
-        columns.map(|column| dot(column, vector)).collect()
+    fn times(&self, vector: &[f64]) -> Result<Vec<f64>> {
+        Ok(self.image(vector))
     }
 
     // B ← (I − s yᵀ/sᵀy) B (I − y sᵀ/sᵀy) + s sᵀ/sᵀy.
     fn learn(&mut self, step: Vec<f64>, change: Vec<f64>, product: f64) {
-        let image = self.times(&change);
+        let image = self.image(&change);
         let own = (1.0 + dot(&change, &image) / product) / product;
         let columns = self.columns.chunks_exact_mut(self.length.max(1));
         for ((column, s), b) in columns.zip(&step).zip(&image) {

@@ -102,8 +102,12 @@ impl Model for Recent {
         });
     }
 
+    fn follow(&mut self, at: &[f64]) {
+        self.base.follow(at);
+    }
+
     // The two loops.
-    fn times(&self, vector: &[f64]) -> Vec<f64> {
+    fn times(&self, vector: &[f64]) -> Result<Vec<f64>> {
         let mut result = vector.to_vec();
         let mut shares = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
@@ -111,18 +115,20 @@ impl Model for Recent {
             axpy(-share, &pair.change, &mut result);
             shares.push(share);
         }
-        // The base's size is that of the last change.
-        let size = self.pairs.back().map_or(1.0, |pair| {
+        self.base.solve(&mut result)?;
+        if let Some(pair) = self.pairs.back()
+            && !self.base.is_true_to_scale()
+        {
+            // The base's size is that of the last change.
             let mut image = pair.change.clone();
-            self.base.solve(&mut image);
-            pair.product / dot(&pair.change, &image)
-        });
-        self.base.solve(&mut result);
-        result.iter_mut().for_each(|r| *r *= size);
+            self.base.solve(&mut image)?;
+            let size = pair.product / dot(&pair.change, &image);
+            result.iter_mut().for_each(|r| *r *= size);
+        }
         for (pair, share) in self.pairs.iter().zip(shares.iter().rev()) {
             let own = dot(&pair.change, &result) / pair.product;
             axpy(share - own, &pair.step, &mut result);
         }
-        result
+        Ok(result)
     }
 }

@@ -64,7 +64,8 @@ impl Solver for NewtonCg {
             let first_norm = *first_norm.get_or_insert(norm);
             let target = run.target(evaluated.objective);
             let forcing = forcing(norm / first_norm, bound.map(|gap| gap / target));
-            let solved = solve(problem, &at, &gradient, &diagonal, self.max_products, |cg| {
+            let most = self.max_products;
+            let solved = solve_by(problem, &at, &gradient, &diagonal, most, |cg| {
                 // Without a bound the gain itself must tell whether this is the end.
                 let decided = bound.is_some() || cg.gain > target || cg.residual <= KNOWN;
                 cg.residual <= forcing && decided
@@ -106,15 +107,15 @@ fn scaled_norm(gradient: &[f64], diagonal: &[f64]) -> f64 {
 /// How far conjugate gradients have come.
 pub(super) struct Solved {
     /// s, about −H⁻¹∇P.
-    step: Vec<f64>,
+    pub(super) step: Vec<f64>,
     /// −½ ∇P·s: at most what the quadratic model has to gain.
     pub(super) gain: f64,
     /// What is left of the right side, in the norm of the preconditioner.
-    residual: f64,
+    pub(super) residual: f64,
 }
 
-/// Solves H·s = −∇P until `enough`, or until the curvature is not positive.
-pub(super) fn solve(
+/// Solves H·s = −∇P for the Hessian of a problem, preconditioned by its diagonal.
+fn solve_by(
     problem: &mut Problem<'_>,
     at: &[f64],
     gradient: &[f64],
@@ -122,27 +123,48 @@ pub(super) fn solve(
     most: u64,
     enough: impl Fn(&Solved) -> bool,
 ) -> Result<Solved> {
-    let scaled = |r: &[f64]| -> Vec<f64> { r.iter().zip(diagonal).map(|(r, d)| -r / d).collect() };
+    let product = |along: &[f64]| {
+        let mut image = problem.oracle.ask(Query::Product { at, along })?.gradient;
+        for (j, (image, d)) in image.iter_mut().zip(along).enumerate() {
+            *image += problem.penalty_of(j).l2 * d;
+        }
+        Ok(image)
+    };
+    let scale = |r: &mut [f64]| r.iter_mut().zip(diagonal).for_each(|(r, d)| *r /= d);
+    solve(product, scale, gradient, most, enough)
+}
+
+/// Solves H·s = −∇P by products with H until `enough`, or until the curvature is not positive; `scale` replaces a
+/// vector by its product with some inverse of nearly H.
+pub(super) fn solve(
+    mut product: impl FnMut(&[f64]) -> Result<Vec<f64>>,
+    scale: impl Fn(&mut [f64]),
+    gradient: &[f64],
+    most: u64,
+    enough: impl Fn(&Solved) -> bool,
+) -> Result<Solved> {
+    let scaled = |r: &[f64]| -> Vec<f64> {
+        let mut scaled: Vec<f64> = r.iter().map(|r| -r).collect();
+        scale(&mut scaled);
+        scaled
+    };
     let mut residual = gradient.to_vec();
     let mut along = scaled(&residual);
     let first = -dot(&residual, &along);
     let mut squared = first;
     let mut solved = Solved {
-        step: vec![0.0; at.len()],
+        step: vec![0.0; gradient.len()],
         gain: 0.0,
         residual: 1.0,
     };
-    for product in 0..most.min(2 * at.len() as u64 + 20) {
+    for turn in 0..most.min(2 * gradient.len() as u64 + 20) {
         if squared.is_nan() || squared <= 0.0 {
             break;
         }
-        let mut image = problem.oracle.ask(Query::Product { at, along: &along })?.gradient;
-        for (j, (image, d)) in image.iter_mut().zip(&along).enumerate() {
-            *image += problem.penalty_of(j).l2 * d;
-        }
+        let image = product(&along)?;
         let curvature = dot(&along, &image);
         if curvature.is_nan() || curvature <= 0.0 {
-            if product == 0 {
+            if turn == 0 {
                 // Not even the gradient curves upwards: the scaled gradient is a direction all the same.
                 solved.gain = 0.5 * squared;
                 solved.step = along;
@@ -159,9 +181,9 @@ pub(super) fn solve(
         if enough(&solved) {
             break;
         }
-        let turn = reduced / squared;
+        let share = reduced / squared;
         squared = reduced;
-        along.iter_mut().zip(&next).for_each(|(d, z)| *d = z + turn * *d);
+        along.iter_mut().zip(&next).for_each(|(d, z)| *d = z + share * *d);
     }
     Ok(solved)
 }
@@ -186,7 +208,7 @@ pub(super) fn gap(
     }
     let diagonal = smooth::diagonal(problem, at)?;
     let most = NewtonCg::default().max_products;
-    let solved = solve(problem, at, gradient, &diagonal, most, |cg| {
+    let solved = solve_by(problem, at, gradient, &diagonal, most, |cg| {
         cg.gain > target || cg.residual <= KNOWN
     })?;
     Ok(solved.gain.max(cheap))

@@ -21,8 +21,10 @@ pub(super) trait Model {
     fn refresh(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()>;
     /// Whether anything was learnt since the start.
     fn has_learnt(&self) -> bool;
+    /// Moves on to the point that a step has led to, as far as that costs next to nothing.
+    fn follow(&mut self, _at: &[f64]) {}
     /// The inverse Hessian times a vector.
-    fn times(&self, vector: &[f64]) -> Vec<f64>;
+    fn times(&self, vector: &[f64]) -> Result<Vec<f64>>;
     /// Learns from a step and the change of the gradient over it, whose product is positive.
     fn learn(&mut self, step: Vec<f64>, change: Vec<f64>, product: f64);
 }
@@ -44,7 +46,7 @@ pub(super) fn minimise(
     let mut gradient = problem.full_gradient(&at, &evaluated);
     model.restart(problem, &at)?;
     loop {
-        let mut along = model.times(&gradient);
+        let mut along = model.times(&gradient)?;
         let cheap = 0.5 * dot(&gradient, &along);
         let target = run.target(evaluated.objective);
         let gap = newton_cg::gap(problem, &at, &evaluated, &gradient, cheap, target)?;
@@ -54,19 +56,20 @@ pub(super) fn minimise(
         if run.steps() >= refresh {
             model.refresh(problem, &at)?;
             refresh *= 4;
-            along = model.times(&gradient);
+            along = model.times(&gradient)?;
         }
         let mut found = search(&mut along, problem, &at, evaluated.objective, &gradient)?;
         if found.is_none() && model.has_learnt() {
             // The model has gone wrong: once more without it.
             model.restart(problem, &at)?;
-            along = model.times(&gradient);
+            along = model.times(&gradient)?;
             found = search(&mut along, problem, &at, evaluated.objective, &gradient)?;
         }
         let Some(found) = found else {
             return Ok(run.end(Status::IterationLimit, at));
         };
         smooth::advance(&mut at, found.step, &along);
+        model.follow(&at);
         evaluated = problem.gradient(&at)?;
         let next = problem.full_gradient(&at, &evaluated);
         along.iter_mut().for_each(|d| *d *= found.step);

@@ -251,8 +251,14 @@ fn attempt(
     let before = control.passes();
     feed.run(definition, |problem| {
         let mut solution = solver.solve(problem, from, control)?;
-        // At a vertex the intercept is best as it is, and moved to the middle of all that are, it is none.
-        if definition.is_convex() && solver.name() != SolverName::FrischNewton {
+        let as_it_is = match solver.name() {
+            // At a vertex the intercept is best as it is, and moved to the middle of all that are, it is none.
+            SolverName::FrischNewton => true,
+            // A last step brings the intercept as near as the weights, and the certificate makes up for the rest.
+            SolverName::Newton => definition.loss.is_smooth() && solution.status == Status::Converged,
+            _ => false,
+        };
+        if definition.is_convex() && !as_it_is {
             intercept::polish(problem, &mut solution.parameters)?;
         }
         *passes += problem.oracle.passes() + control.passes() - before;

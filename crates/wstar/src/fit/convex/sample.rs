@@ -5,14 +5,14 @@
 //! d·n/(2m) above its least, where at 0 it is some n above. C stays as it is: scaled up to the number of rows it
 //! would let a small sample run further from the optimum than 0 is.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::certify::duality::Definition;
 use crate::error::Result;
 use crate::fit::convex::part::Feed;
 use crate::loss::LossName;
-use crate::oracle::{Rows, Weights};
+use crate::oracle::{Rows, Sample};
 use crate::settings::Settings;
 use crate::solve::{Control, Newton, Solver};
 use crate::watch::Unwatched;
@@ -44,26 +44,11 @@ pub(super) fn start(
     let (mut at, mut read) = (None, 0.0);
     for one_in in SAMPLES.into_iter().filter(|one_in| rows.len() / one_in >= least) {
         let size = rows.len() / one_in;
-        // One row from each of equal parts: the order of the rows may mean something.
-        let picked: Vec<usize> = (0..size)
-            .map(|k| {
-                let (first, end) = (k * rows.len() / size, (k + 1) * rows.len() / size);
-                random.random_range(first..end)
-            })
-            .collect();
-        let design = rows.design.select(&picked);
-        let sample = Rows {
-            design: &design,
-            targets: picked.iter().map(|&i| rows.targets[i]).collect(),
-            weights: match &rows.weights {
-                Weights::Same(weight) => Weights::Same(*weight),
-                Weights::Each(weights) => Weights::Each(picked.iter().map(|&i| weights[i]).collect()),
-            },
-        };
+        let sample = Sample::of(rows, size, &mut random);
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);
         let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
-        at = Some(Feed::Memory(sample, None).run(definition, |problem| {
+        at = Some(Feed::Memory(sample.rows(), None).run(definition, |problem| {
             let solution = Newton::default().solve(problem, &from, &mut control)?;
             read += problem.oracle.passes() as f64 / one_in as f64;
             Ok(solution.parameters)
