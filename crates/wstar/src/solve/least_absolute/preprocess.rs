@@ -12,16 +12,16 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::data::{Csr, Dense, Design};
+use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
-use crate::kernel::double_double::{Compensated, DoubleDouble};
+use crate::kernel::double_double::{DoubleDouble, add_products};
 use crate::oracle::products::add_gram;
 use crate::oracle::{Layout, Rows};
 
 /// Rows that one task passes over.
 const CHUNK: usize = 1 << 14;
 /// Rows within this share of the mean residual are tied or nearly so: all of them belong to the band.
-const TIED: f64 = 1e-4;
+pub(super) const TIED: f64 = 1e-4;
 
 /// The rows as the method sees them: columns of about size 1, an intercept as a column of ones.
 pub(in crate::solve) struct Frame<'a> {
@@ -30,7 +30,7 @@ pub(in crate::solve) struct Frame<'a> {
     /// The same number of parameters, all of them weights.
     pub(super) inner: Layout,
     /// What each column is multiplied by: powers of two.
-    scale: Vec<f64>,
+    pub(super) scale: Vec<f64>,
     pub(super) slopes: (f64, f64),
     /// Rows with a weight above 0.
     pub(in crate::solve) active: Vec<usize>,
@@ -54,6 +54,18 @@ pub(in crate::solve) struct Fixed {
     globs: Vec<(f64, f64, Vec<f64>)>,
     /// Rows that are not where they were thought to be; they are not in the sums.
     pub(super) strays: Vec<usize>,
+}
+
+impl Fixed {
+    /// Rows of which the pull is known and nothing else.
+    pub(super) fn of_pull(pull: Vec<DoubleDouble>) -> Self {
+        Fixed {
+            loss: 0.0,
+            pull,
+            globs: Vec::new(),
+            strays: Vec::new(),
+        }
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -317,7 +329,7 @@ impl<'a> Frame<'a> {
             for side in parts.iter().map(|part| &part.sides[at]) {
                 weight += side.weight;
                 target += side.target;
-                (pull.iter_mut().zip(&side.pull)).for_each(|(sum, own)| *sum += own.total());
+                (pull.iter_mut().zip(side.pull())).for_each(|(sum, own)| *sum += own);
             }
             for ((sum, own), scale) in pull.iter_mut().zip(&mut fixed.pull).zip(&self.scale) {
                 *sum = sum.scaled(*scale);
@@ -343,7 +355,16 @@ struct Part {
 struct Side {
     weight: f64,
     target: f64,
-    pull: Vec<Compensated>,
+    /// Compensated sums: what they are, and what was rounded off.
+    sums: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+impl Side {
+    fn pull(&self) -> impl Iterator<Item = DoubleDouble> {
+        let both = self.sums.iter().zip(&self.errors);
+        both.map(|(&sum, &error)| DoubleDouble::from(sum) + error)
+    }
 }
 
 impl Part {
@@ -354,7 +375,8 @@ impl Part {
             sides: [(); 2].map(|()| Side {
                 weight: 0.0,
                 target: 0.0,
-                pull: vec![Compensated::default(); width],
+                sums: vec![0.0; width],
+                errors: vec![0.0; width],
             }),
         }
     }
@@ -366,10 +388,15 @@ impl Part {
         own.weight += weight;
         own.target += weight * frame.rows.targets[i];
         let pull = DoubleDouble::from(frame.pull(i, side));
-        let row = frame.rows.design.row(i);
-        row.for_each(|j, x| own.pull[j].add_product(pull, x));
-        if let Some(intercept) = own.pull.get_mut(frame.layout.features) {
-            intercept.add(pull);
+        let (sums, errors) = (&mut own.sums, &mut own.errors);
+        match frame.rows.design.row(i) {
+            Row::Dense32(x) => add_products(pull, x, sums, errors),
+            Row::Dense64(x) => add_products(pull, x, sums, errors),
+            row => row.for_each(|j, x| add_products(pull, &[x], &mut sums[j..], &mut errors[j..])),
+        }
+        let features = frame.layout.features;
+        if features < sums.len() {
+            add_products(pull, &[1.0], &mut sums[features..], &mut errors[features..]);
         }
     }
 }

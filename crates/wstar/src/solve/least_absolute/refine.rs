@@ -1,0 +1,250 @@
+//! From the optimum of a small sample nearly to that of all rows, by Newton's method.
+//!
+//! The slope of the objective at the sample's plane is a sum over all rows. Its curvature is the density of residuals
+//! at 0, and rows within h of the plane stand for that, each with (hi − lo)/2h. One step with these comes as near to the
+//! optimum of all rows as the optimum comes to the truth, and nearer (P. J. Bickel, One-step Huber estimates in the
+//! linear model, J. Amer. Statist. Assoc. 70, 1975).
+//!
+//! How near is best said by the number of rows between both planes, which needs no density: for p parameters and a
+//! sample of m among n rows it is about c = n√(p/m). Those c rows are all that makes the slope differ from a straight
+//! line, by a random walk, so that √(pc) of them are between the optimum and the next plane. Two steps from √(pn)
+//! rows leave so few that the simplex method can do without an interior point.
+
+use super::basis::Basis;
+use super::guess::Guess;
+use super::preprocess::{Band, Fixed, Frame, TIED};
+use crate::error::Result;
+use crate::kernel::double_double::DoubleDouble;
+use crate::oracle::products::{add_gram, add_pulls, scores};
+use crate::solve::interior_point::Normal;
+use crate::solve::lanes::{add, pass};
+
+/// Rows of the sample for each parameter, at least.
+const LEAST_SAMPLE: usize = 20;
+/// How many times the rows between two planes the curvature is taken from, one step after the other: the first
+/// plane is far enough for the density to change.
+const KERNELS: [f64; 2] = [1.0, 3.0];
+/// A step from c rows away leaves this times √(pc).
+const LEFT: f64 = 1.26;
+/// How many times the rows between the last plane and the optimum belong to the band: as far as the furthest of them.
+const BAND: f64 = 4.0;
+/// Passes over all rows, at most.
+pub(super) const PASSES: u64 = KERNELS.len() as u64 + 1;
+
+/// A plane near the optimum of all rows.
+pub(super) struct Refined {
+    /// On the scaled columns.
+    pub(super) at: Vec<f64>,
+    /// Of all rows; 0 for those of the band.
+    pub(super) sides: Vec<i8>,
+    pub(super) list: Vec<usize>,
+    pub(super) fixed: Fixed,
+    /// None where rows are tied.
+    pub(super) guess: Option<Guess>,
+}
+
+/// A plane, and what all rows say of it.
+struct Plane {
+    at: Vec<f64>,
+    residuals: Vec<f64>,
+    /// The sum of slope times weight times row, on scaled columns.
+    pull: Vec<f64>,
+    loss: f64,
+}
+
+impl Frame<'_> {
+    /// How many rows the sample has that is refined.
+    pub(super) fn sample_size(&self) -> usize {
+        let cells = self.width() as f64 * self.active.len() as f64;
+        (cells.sqrt().ceil() as usize).max(LEAST_SAMPLE * self.width())
+    }
+
+    /// Rows between the optimum of a sample and that of all rows.
+    fn between(&self, sample: usize) -> f64 {
+        self.active.len() as f64 * (self.width() as f64 / sample.max(1) as f64).sqrt()
+    }
+
+    /// Newton's method from the optimum `at` of a sample; none where that does not lead down.
+    pub(super) fn refine(&self, at: &[f64], sampled: &Band) -> Result<Option<Refined>> {
+        let reaches = self.reaches(sampled);
+        let mut between = self.between(sampled.targets.len());
+        let first = self.plane(at.to_vec());
+        let start = first.loss;
+        let mut plane = first;
+        for kernel in KERNELS {
+            let Some(next) = self.newton(&plane, &reaches, (kernel * between) as usize)? else {
+                break;
+            };
+            let next = self.plane(next);
+            if !(next.loss < plane.loss) {
+                break;
+            }
+            plane = next;
+            between = LEFT * (self.width() as f64 * between).sqrt();
+        }
+        if !(plane.loss < start) {
+            return Ok(None);
+        }
+        let size = (BAND * between) as usize + 2 * self.width();
+        if 2 * size > self.active.len() {
+            return Ok(None);
+        }
+        self.band(plane, &reaches, size).map(Some)
+    }
+
+    /// The band of a plane, and a first guess of the vertex.
+    fn band(&self, plane: Plane, reaches: &[f64], size: usize) -> Result<Refined> {
+        let furthest = self.furthest(&plane, reaches, size);
+        let total: f64 = self.active.iter().map(|&i| plane.residuals[i].abs()).sum();
+        let tied = TIED * total / self.active.len() as f64;
+        let list: Vec<usize> = (self.active.iter().copied())
+            .filter(|&i| {
+                let residual = plane.residuals[i].abs();
+                residual <= furthest * reaches[i] || residual <= tied
+            })
+            .collect();
+        let mut sides = vec![0i8; self.rows.len()];
+        for &i in &self.active {
+            sides[i] = if plane.residuals[i] > 0.0 { 1 } else { -1 };
+        }
+        let band = self.gather(&list, None)?;
+        let own: Vec<i8> = list.iter().map(|&i| std::mem::take(&mut sides[i])).collect();
+        let mut pull = plane.pull;
+        let pulls: Vec<f64> = (list.iter().zip(&own)).map(|(&i, &side)| -self.pull(i, side)).collect();
+        add_pulls(&band.design, 0..list.len(), self.inner, &pulls, &mut pull);
+        let ratios: Vec<f64> = (list.iter())
+            .map(|&i| plane.residuals[i].abs() / reaches[i])
+            .collect();
+        let guess = (list.len() <= 2 * size)
+            .then(|| Guess::near(&band, self.width(), &ratios, own))
+            .flatten();
+        Ok(Refined {
+            at: plane.at,
+            sides,
+            list,
+            fixed: Fixed::of_pull(pull.into_iter().map(DoubleDouble::from).collect()),
+            guess,
+        })
+    }
+
+    /// Residuals, loss and slope at a plane.
+    fn plane(&self, at: Vec<f64>) -> Plane {
+        let (design, layout, width) = (self.rows.design, self.layout, self.width());
+        let own = self.unscaled(&at);
+        let mut residuals = vec![0.0; self.rows.len()];
+        type Sums = (Vec<f64>, f64);
+        let lanes = pass(
+            design,
+            &mut residuals,
+            width,
+            |range, residuals, (pull, loss): &mut Sums| {
+                pull.resize(width, 0.0);
+                scores(design, range.clone(), layout, &own, residuals);
+                let mut pulls = vec![0.0; residuals.len()];
+                for ((i, residual), pull) in range.clone().zip(&mut *residuals).zip(&mut pulls) {
+                    *residual = self.rows.targets[i] - *residual;
+                    *loss += self.loss(i, *residual);
+                    *pull = self.pull(i, if *residual > 0.0 { 1 } else { -1 });
+                }
+                add_pulls(design, range, layout, &pulls, pull);
+            },
+        );
+        let (mut pull, mut loss) = (Vec::new(), 0.0);
+        for (own, share) in &lanes {
+            add(&mut pull, own);
+            loss += share;
+        }
+        pull.resize(width, 0.0);
+        Plane {
+            at,
+            residuals,
+            pull: self.unscaled(&pull),
+            loss,
+        }
+    }
+
+    /// How much further than others the score of each row may move: its size in units of what the sample knows of each
+    /// column. Columns that it lacks are unknown.
+    fn reaches(&self, sampled: &Band) -> Vec<f64> {
+        let (design, layout) = (self.rows.design, self.layout);
+        let mut squares = vec![0.0; self.width()];
+        for row in sampled.design.iter() {
+            row.for_each(|j, x| squares[j] += x * x);
+        }
+        let known: Vec<f64> = (squares.iter().zip(&self.scale))
+            .map(|(square, scale)| scale * scale / square.max(1e-6))
+            .collect();
+        let (columns, intercept) = known.split_at(layout.features);
+        let intercept: f64 = intercept.iter().sum();
+        let mut reaches = vec![0.0; self.rows.len()];
+        pass(design, &mut reaches, 1, |range, reaches, _: &mut ()| {
+            design.squares(range, columns, reaches);
+            reaches
+                .iter_mut()
+                .for_each(|reach| *reach = (*reach + intercept).sqrt().max(1e-100));
+        });
+        reaches
+    }
+
+    /// The distance, in units of reach, up to which there are so many rows.
+    fn furthest(&self, plane: &Plane, reaches: &[f64], count: usize) -> f64 {
+        let mut ratios: Vec<f64> = (self.active.iter())
+            .map(|&i| plane.residuals[i].abs() / reaches[i])
+            .collect();
+        let last = ratios.len() - 1;
+        *ratios.select_nth_unstable_by(count.min(last), f64::total_cmp).1
+    }
+
+    /// One step, with the curvature of so many rows.
+    fn newton(&self, plane: &Plane, reaches: &[f64], count: usize) -> Result<Option<Vec<f64>>> {
+        let width = self.width();
+        let (low, high) = self.slopes;
+        let furthest = self.furthest(plane, reaches, count);
+        if furthest <= 0.0 {
+            return Ok(None);
+        }
+        let list: Vec<usize> = (self.active.iter().copied())
+            .filter(|&i| plane.residuals[i].abs() <= furthest * reaches[i])
+            .collect();
+        let near = self.gather(&list, None)?;
+        let mut curvatures: Vec<f64> = (list.iter())
+            .map(|&i| self.rows.weights.get(i) * (high - low) / (2.0 * furthest * reaches[i]))
+            .collect();
+        let lanes = pass(
+            &near.design,
+            &mut curvatures,
+            width * width,
+            |range, curvatures, gram: &mut Vec<f64>| {
+                gram.resize(width * width, 0.0);
+                add_gram(&near.design, range, self.inner, curvatures, gram);
+            },
+        );
+        let mut gram = Vec::new();
+        lanes.iter().for_each(|own| add(&mut gram, own));
+        gram.resize(width * width, 0.0);
+        let Some(normal) = Normal::<f64>::new(gram, width) else {
+            return Ok(None);
+        };
+        let step = normal.solve(&plane.pull);
+        Ok(Some(plane.at.iter().zip(step).map(|(at, step)| at - step).collect()))
+    }
+}
+
+impl Guess {
+    /// The basis of the nearest rows that are independent.
+    fn near(band: &Band, width: usize, ratios: &[f64], sides: Vec<i8>) -> Option<Self> {
+        let most = (3 * width + 64).min(ratios.len());
+        let mut candidates: Vec<(usize, f64)> = ratios.iter().copied().enumerate().collect();
+        let by_ratio = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0));
+        candidates.sort_unstable_by(by_ratio);
+        candidates.truncate(most);
+        let typical = candidates.get(width).or(candidates.last())?.1 + f64::MIN_POSITIVE;
+        (candidates.iter_mut()).for_each(|(_, ratio)| *ratio = typical / (typical + *ratio));
+        let basis = Basis::choose(&band.design, width, &candidates)?;
+        Some(Guess {
+            basis,
+            sides,
+            slopes: None,
+        })
+    }
+}
