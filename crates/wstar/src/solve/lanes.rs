@@ -35,17 +35,19 @@ pub(crate) fn pass<S: Send, T: Default + Send>(
         parts.push((start, own));
         (rest, start) = (others, end);
     }
-    parts
-        .into_par_iter()
-        .map(|(start, own)| {
-            let mut sums = T::default();
-            for (at, states) in own.chunks_mut(block).enumerate() {
-                let first = start + at * block;
-                visit(first..first + states.len(), states, &mut sums);
-            }
-            sums
-        })
-        .collect()
+    let run = |(start, own): (usize, &mut [S])| {
+        let mut sums = T::default();
+        for (at, states) in own.chunks_mut(block).enumerate() {
+            let first = start + at * block;
+            visit(first..first + states.len(), states, &mut sums);
+        }
+        sums
+    };
+    // So little is done before another thread has woken up.
+    match blocks <= 2 {
+        true => parts.into_iter().map(run).collect(),
+        false => parts.into_par_iter().map(run).collect(),
+    }
 }
 
 /// Adds one vector of sums to another, which may still be empty.

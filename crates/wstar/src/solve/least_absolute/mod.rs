@@ -43,7 +43,7 @@ const SAMPLE_TOL: f64 = 1e-5;
 const BAND_TOL: f64 = 1e-9;
 /// The relative gap that is enough for a sample from which Newton's method goes on, for each parameter and row of it:
 /// the sample errs by more.
-const ROUGH: f64 = 0.05;
+const ROUGH: f64 = 0.2;
 /// Rounds in which strays join the band; then all rows do.
 const MOST_ROUNDS: usize = 30;
 /// What is met, as a share of the largest target.

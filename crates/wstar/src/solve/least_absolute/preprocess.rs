@@ -19,7 +19,7 @@ use crate::oracle::products::add_gram;
 use crate::oracle::{Layout, Rows};
 
 /// Rows that one task passes over.
-const CHUNK: usize = 1 << 14;
+const CHUNK: usize = 1 << 11;
 /// Rows within this share of the mean residual are tied or nearly so: all of them belong to the band.
 pub(super) const TIED: f64 = 1e-4;
 
@@ -200,6 +200,7 @@ impl<'a> Frame<'a> {
             let (own, others) = values.split_at_mut(list.len() * width);
             own.par_chunks_mut(width.max(1))
                 .zip(list)
+                .with_min_len(CHUNK / 4)
                 .for_each(|(x, &i)| self.lift(i, x));
             let globs = globs.iter().map(|(_, _, x)| x);
             (others.chunks_mut(width.max(1)).zip(globs)).for_each(|(to, x)| to.copy_from_slice(x));
@@ -227,7 +228,7 @@ impl<'a> Frame<'a> {
         let spread = self.spread(sampled);
         let chunks: Vec<Vec<(f64, f64)>> = self
             .active
-            .par_chunks(CHUNK / 16)
+            .par_chunks(CHUNK / 2)
             .map(|chunk| {
                 let mut x = vec![0.0; chunk.len() * width];
                 (x.chunks_mut(width.max(1)).zip(chunk)).for_each(|(x, &i)| self.lift(i, x));

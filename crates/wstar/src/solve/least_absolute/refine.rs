@@ -28,6 +28,8 @@ const KERNELS: [f64; 2] = [1.0, 3.0];
 const LEFT: f64 = 1.26;
 /// How many times the rows between the last plane and the optimum belong to the band: as far as the furthest of them.
 const BAND: f64 = 4.0;
+/// How many times as far as evenly spread rows a quarter of all reach where many are met.
+const PILED: f64 = 8.0;
 /// Passes over all rows, at most.
 pub(super) const PASSES: u64 = KERNELS.len() as u64 + 1;
 
@@ -46,10 +48,20 @@ pub(super) struct Refined {
 /// A plane, and what all rows say of it.
 struct Plane {
     at: Vec<f64>,
-    residuals: Vec<f64>,
+    rows: Vec<Seen>,
     /// The sum of slope times weight times row, on scaled columns.
     pull: Vec<f64>,
     loss: f64,
+    /// The sum of all residuals' sizes.
+    sizes: f64,
+}
+
+/// A row as it lies to a plane.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    residual: f64,
+    /// The residual's size in units of the row's reach; infinite if the row does not count.
+    distance: f64,
 }
 
 impl Frame<'_> {
@@ -68,14 +80,14 @@ impl Frame<'_> {
     pub(super) fn refine(&self, at: &[f64], sampled: &Band) -> Result<Option<Refined>> {
         let reaches = self.reaches(sampled);
         let mut between = self.between(sampled.targets.len());
-        let first = self.plane(at.to_vec());
+        let first = self.plane(at.to_vec(), &reaches);
         let start = first.loss;
         let mut plane = first;
         for kernel in KERNELS {
             let Some(next) = self.newton(&plane, &reaches, (kernel * between) as usize)? else {
                 break;
             };
-            let next = self.plane(next);
+            let next = self.plane(next, &reaches);
             if !(next.loss < plane.loss) {
                 break;
             }
@@ -86,37 +98,38 @@ impl Frame<'_> {
             return Ok(None);
         }
         let size = (BAND * between) as usize + 2 * self.width();
-        if 2 * size > self.active.len() {
+        if 2 * size > self.active.len() || self.is_piled_up(&plane, size) {
             return Ok(None);
         }
-        self.band(plane, &reaches, size).map(Some)
+        self.band(plane, size).map(Some)
+    }
+
+    /// Whether rows are met in such numbers that distances mean nothing: then an interior point must sort them out.
+    fn is_piled_up(&self, plane: &Plane, size: usize) -> bool {
+        let many = self.active.len() / 4;
+        let even = many as f64 / size as f64 * self.furthest(plane, size);
+        self.furthest(plane, many) > PILED * even
     }
 
     /// The band of a plane, and a first guess of the vertex.
-    fn band(&self, plane: Plane, reaches: &[f64], size: usize) -> Result<Refined> {
-        let furthest = self.furthest(&plane, reaches, size);
-        let total: f64 = self.active.iter().map(|&i| plane.residuals[i].abs()).sum();
-        let tied = TIED * total / self.active.len() as f64;
+    fn band(&self, plane: Plane, size: usize) -> Result<Refined> {
+        let furthest = self.furthest(&plane, size);
+        let tied = TIED * plane.sizes / self.active.len() as f64;
         let list: Vec<usize> = (self.active.iter().copied())
-            .filter(|&i| {
-                let residual = plane.residuals[i].abs();
-                residual <= furthest * reaches[i] || residual <= tied
-            })
+            .filter(|&i| plane.rows[i].distance <= furthest || plane.rows[i].residual.abs() <= tied)
             .collect();
         let mut sides = vec![0i8; self.rows.len()];
         for &i in &self.active {
-            sides[i] = if plane.residuals[i] > 0.0 { 1 } else { -1 };
+            sides[i] = if plane.rows[i].residual > 0.0 { 1 } else { -1 };
         }
         let band = self.gather(&list, None)?;
         let own: Vec<i8> = list.iter().map(|&i| std::mem::take(&mut sides[i])).collect();
         let mut pull = plane.pull;
         let pulls: Vec<f64> = (list.iter().zip(&own)).map(|(&i, &side)| -self.pull(i, side)).collect();
         add_pulls(&band.design, 0..list.len(), self.inner, &pulls, &mut pull);
-        let ratios: Vec<f64> = (list.iter())
-            .map(|&i| plane.residuals[i].abs() / reaches[i])
-            .collect();
+        let distances: Vec<f64> = list.iter().map(|&i| plane.rows[i].distance).collect();
         let guess = (list.len() <= 2 * size)
-            .then(|| Guess::near(&band, self.width(), &ratios, own))
+            .then(|| Guess::near(&band, self.width(), &distances, own))
             .flatten();
         Ok(Refined {
             at: plane.at,
@@ -128,38 +141,46 @@ impl Frame<'_> {
     }
 
     /// Residuals, loss and slope at a plane.
-    fn plane(&self, at: Vec<f64>) -> Plane {
+    fn plane(&self, at: Vec<f64>, reaches: &[f64]) -> Plane {
         let (design, layout, width) = (self.rows.design, self.layout, self.width());
         let own = self.unscaled(&at);
-        let mut residuals = vec![0.0; self.rows.len()];
-        type Sums = (Vec<f64>, f64);
+        let mut rows = vec![Seen::default(); self.rows.len()];
+        type Sums = (Vec<f64>, f64, f64);
         let lanes = pass(
             design,
-            &mut residuals,
+            &mut rows,
             width,
-            |range, residuals, (pull, loss): &mut Sums| {
+            |range, seen, (pull, loss, sizes): &mut Sums| {
                 pull.resize(width, 0.0);
-                scores(design, range.clone(), layout, &own, residuals);
-                let mut pulls = vec![0.0; residuals.len()];
-                for ((i, residual), pull) in range.clone().zip(&mut *residuals).zip(&mut pulls) {
-                    *residual = self.rows.targets[i] - *residual;
-                    *loss += self.loss(i, *residual);
-                    *pull = self.pull(i, if *residual > 0.0 { 1 } else { -1 });
+                let mut each = vec![0.0; seen.len()];
+                scores(design, range.clone(), layout, &own, &mut each);
+                for ((i, seen), each) in range.clone().zip(seen).zip(&mut each) {
+                    let residual = self.rows.targets[i] - *each;
+                    let counts = self.rows.weights.get(i) > 0.0;
+                    *seen = Seen {
+                        residual,
+                        distance: if counts { residual.abs() / reaches[i] } else { f64::INFINITY },
+                    };
+                    *loss += self.loss(i, residual);
+                    *sizes += if counts { residual.abs() } else { 0.0 };
+                    *each = self.pull(i, if residual > 0.0 { 1 } else { -1 });
                 }
-                add_pulls(design, range, layout, &pulls, pull);
+                add_pulls(design, range, layout, &each, pull);
             },
         );
-        let (mut pull, mut loss) = (Vec::new(), 0.0);
-        for (own, share) in &lanes {
+        let (mut pull, mut loss, mut sizes) = (Vec::new(), 0.0, 0.0);
+        for (own, own_loss, own_sizes) in &lanes {
             add(&mut pull, own);
-            loss += share;
+            loss += own_loss;
+            sizes += own_sizes;
         }
         pull.resize(width, 0.0);
         Plane {
             at,
-            residuals,
+            rows,
             pull: self.unscaled(&pull),
             loss,
+            sizes,
         }
     }
 
@@ -186,25 +207,39 @@ impl Frame<'_> {
         reaches
     }
 
-    /// The distance, in units of reach, up to which there are so many rows.
-    fn furthest(&self, plane: &Plane, reaches: &[f64], count: usize) -> f64 {
-        let mut ratios: Vec<f64> = (self.active.iter())
-            .map(|&i| plane.residuals[i].abs() / reaches[i])
+    /// The distance up to which there are so many rows; by way of what a few of them tell to be near enough
+    /// (R. W. Floyd and R. L. Rivest, Expected time bounds for selection, Comm. ACM 18, 1975).
+    fn furthest(&self, plane: &Plane, count: usize) -> f64 {
+        const FEW: usize = 1024;
+        let rows = &plane.rows;
+        let nth = |values: &mut [f64], n: usize| *values.select_nth_unstable_by(n, f64::total_cmp).1;
+        let count = count.min(self.active.len() - 1);
+        let mut few: Vec<f64> = (rows.iter().step_by(rows.len().div_ceil(FEW)))
+            .map(|row| row.distance)
             .collect();
-        let last = ratios.len() - 1;
-        *ratios.select_nth_unstable_by(count.min(last), f64::total_cmp).1
+        let likely = 2 * count * few.len() / rows.len() + 32;
+        if likely < few.len() {
+            let limit = nth(&mut few, likely);
+            let distances = rows.iter().map(|row| row.distance);
+            let mut near: Vec<f64> = distances.filter(|&distance| distance <= limit).collect();
+            if count < near.len() {
+                return nth(&mut near, count);
+            }
+        }
+        let mut all: Vec<f64> = rows.iter().map(|row| row.distance).collect();
+        nth(&mut all, count)
     }
 
     /// One step, with the curvature of so many rows.
     fn newton(&self, plane: &Plane, reaches: &[f64], count: usize) -> Result<Option<Vec<f64>>> {
         let width = self.width();
         let (low, high) = self.slopes;
-        let furthest = self.furthest(plane, reaches, count);
+        let furthest = self.furthest(plane, count);
         if furthest <= 0.0 {
             return Ok(None);
         }
         let list: Vec<usize> = (self.active.iter().copied())
-            .filter(|&i| plane.residuals[i].abs() <= furthest * reaches[i])
+            .filter(|&i| plane.rows[i].distance <= furthest)
             .collect();
         let near = self.gather(&list, None)?;
         let mut curvatures: Vec<f64> = (list.iter())
@@ -232,14 +267,14 @@ impl Frame<'_> {
 
 impl Guess {
     /// The basis of the nearest rows that are independent.
-    fn near(band: &Band, width: usize, ratios: &[f64], sides: Vec<i8>) -> Option<Self> {
-        let most = (3 * width + 64).min(ratios.len());
-        let mut candidates: Vec<(usize, f64)> = ratios.iter().copied().enumerate().collect();
-        let by_ratio = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0));
-        candidates.sort_unstable_by(by_ratio);
+    fn near(band: &Band, width: usize, distances: &[f64], sides: Vec<i8>) -> Option<Self> {
+        let most = (3 * width + 64).min(distances.len());
+        let mut candidates: Vec<(usize, f64)> = distances.iter().copied().enumerate().collect();
+        let by_distance = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0));
+        candidates.sort_unstable_by(by_distance);
         candidates.truncate(most);
         let typical = candidates.get(width).or(candidates.last())?.1 + f64::MIN_POSITIVE;
-        (candidates.iter_mut()).for_each(|(_, ratio)| *ratio = typical / (typical + *ratio));
+        (candidates.iter_mut()).for_each(|(_, weight)| *weight = typical / (typical + *weight));
         let basis = Basis::choose(&band.design, width, &candidates)?;
         Some(Guess {
             basis,
