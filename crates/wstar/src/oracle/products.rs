@@ -4,7 +4,9 @@
 //! A block is small enough to stay in the cache between the products that an answer needs, so a pass reads
 //! every row from memory once.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
+
+use rayon::prelude::*;
 
 use crate::data::{Dense, Design, Row};
 use crate::kernel::dense::LANES;
@@ -22,6 +24,32 @@ pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
     // Several outputs turn their weights around once a block, which must be worth it.
     let least = if outputs > 1 { 512 } else { 32 };
     (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048)
+}
+
+/// How many lanes, of at most `most`, sum so many numbers each: they are added up in the end, and where rows are short
+/// that would take longer than the rows.
+pub(crate) fn lanes_for(design: &Design, numbers: usize, most: usize) -> usize {
+    /// Entries of the design for each number of a lane, at least.
+    const ENTRIES: usize = 16;
+    /// So many threads are to have something to do all the same.
+    const LEAST: usize = 8;
+    (design.stored() / (ENTRIES * numbers.max(1))).clamp(LEAST.min(most), most)
+}
+
+/// The sum of vectors that are as long as each other, or empty; each number is summed in their order.
+pub(crate) fn total<T: Copy + Send + Sync + AddAssign>(vectors: &[Vec<T>]) -> Vec<T> {
+    /// Numbers that one task sums.
+    const PIECE: usize = 1 << 12;
+    let mut vectors = vectors.iter().filter(|vector| !vector.is_empty());
+    let mut total = vectors.next().cloned().unwrap_or_default();
+    let others: Vec<&Vec<T>> = vectors.collect();
+    total.par_chunks_mut(PIECE).enumerate().for_each(|(piece, total)| {
+        for other in &others {
+            let own = &other[piece * PIECE..];
+            total.iter_mut().zip(own).for_each(|(to, &from)| *to += from);
+        }
+    });
+    total
 }
 
 /// Scores of the rows: `out[i·outputs + k]`.

@@ -6,7 +6,7 @@ use std::ops::{AddAssign, Range};
 use rayon::prelude::*;
 
 use crate::data::Design;
-use crate::oracle::products::block_rows;
+use crate::oracle::products::{block_rows, lanes_for};
 
 /// Lanes at most: each runs over a run of blocks.
 const MOST_LANES: usize = 32;
@@ -24,7 +24,7 @@ pub(crate) fn pass<S: Send, T: Default + Send>(
     let block = block_rows(design, 1);
     let blocks = states.len().div_ceil(block);
     let lanes = (MOST_NUMBERS / numbers.max(1))
-        .clamp(2, MOST_LANES)
+        .clamp(2, lanes_for(design, numbers, MOST_LANES))
         .min(blocks.max(1));
     let mut parts = Vec::with_capacity(lanes);
     let mut rest = states;

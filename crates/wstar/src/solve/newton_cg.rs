@@ -18,6 +18,15 @@ const PATIENCE: u64 = 5;
 /// The relative residual at which the gain of a step is known well enough to claim convergence by it.
 const KNOWN: f64 = 1e-3;
 
+/// The diagonal is kept while the objective changes by no more than this share: it costs as much as a product.
+const SAME: f64 = 0.1;
+
+/// The diagonal of H, and the objective where it was asked for.
+struct Scales {
+    diagonal: Vec<f64>,
+    objective: f64,
+}
+
 /// Newton's method with conjugate gradients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewtonCg {
@@ -50,6 +59,7 @@ impl Solver for NewtonCg {
         let mut run = Run::new(problem, control, self.name(), self.max_iterations, PATIENCE);
         let mut at = start.to_vec();
         let mut first_norm = None;
+        let mut scales: Option<Scales> = None;
         loop {
             let evaluated = problem.gradient(&at)?;
             let gradient = problem.full_gradient(&at, &evaluated);
@@ -59,12 +69,25 @@ impl Solver for NewtonCg {
             {
                 return Ok(run.end(status, at));
             }
-            let diagonal = smooth::diagonal(problem, &at)?;
-            let norm = scaled_norm(&gradient, &diagonal);
+            let objective = evaluated.objective;
+            let stale = scales.as_ref().is_none_or(|scales| {
+                // Also where it is not a number.
+                !((scales.objective - objective).abs() <= SAME * objective.abs())
+            });
+            if stale {
+                scales = Some(Scales {
+                    diagonal: smooth::diagonal(problem, &at)?,
+                    objective,
+                });
+            }
+            let Some(Scales { diagonal, .. }) = &scales else {
+                return Ok(run.end(Status::IterationLimit, at));
+            };
+            let norm = scaled_norm(&gradient, diagonal);
             let first_norm = *first_norm.get_or_insert(norm);
             let target = run.target(evaluated.objective);
             let forcing = forcing(norm / first_norm, bound.map(|gap| gap / target));
-            let solved = solve(problem, &at, &gradient, &diagonal, self.max_products, |cg| {
+            let solved = solve(problem, &at, &gradient, diagonal, self.max_products, |cg| {
                 // Without a bound the gain itself must tell whether this is the end.
                 let decided = bound.is_some() || cg.gain > target || cg.residual <= KNOWN;
                 cg.residual <= forcing && decided
@@ -95,7 +118,7 @@ fn forcing(left: f64, excess: Option<f64>) -> f64 {
         return superlinear;
     };
     // One more step can be the last: solve for it well enough, and no better.
-    superlinear.clamp(0.1 * last, 0.5 * last)
+    0.5 * last
 }
 
 fn scaled_norm(gradient: &[f64], diagonal: &[f64]) -> f64 {
