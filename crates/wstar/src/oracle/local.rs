@@ -163,7 +163,10 @@ impl<'a> Local<'a> {
                 sums
             })
             .collect();
-        let gradients: Vec<Vec<f64>> = sums.iter_mut().map(|own| std::mem::take(&mut own.gradient)).collect();
+        let gradients: Vec<Vec<f64>> = sums
+            .iter_mut()
+            .map(|own| std::mem::take(&mut own.gradient))
+            .collect();
         let mut all = Sums::default();
         sums.iter().for_each(|own| all.merge(own));
         all.gradient = total(&gradients);

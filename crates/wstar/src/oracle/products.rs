@@ -43,12 +43,15 @@ pub(crate) fn total<T: Copy + Send + Sync + AddAssign>(vectors: &[Vec<T>]) -> Ve
     let mut vectors = vectors.iter().filter(|vector| !vector.is_empty());
     let mut total = vectors.next().cloned().unwrap_or_default();
     let others: Vec<&Vec<T>> = vectors.collect();
-    total.par_chunks_mut(PIECE).enumerate().for_each(|(piece, total)| {
-        for other in &others {
-            let own = &other[piece * PIECE..];
-            total.iter_mut().zip(own).for_each(|(to, &from)| *to += from);
-        }
-    });
+    total
+        .par_chunks_mut(PIECE)
+        .enumerate()
+        .for_each(|(piece, total)| {
+            for other in &others {
+                let own = &other[piece * PIECE..];
+                total.iter_mut().zip(own).for_each(|(to, &from)| *to += from);
+            }
+        });
     total
 }
 
@@ -256,5 +259,30 @@ fn write_dense(design: &Design, rows: Range<usize>, x: &mut Vec<f64>) {
             Row::Dense32(row) => x.iter_mut().zip(row).for_each(|(to, &from)| *to = from.into()),
             row => row.for_each(|j, value| x[j] = value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_summed_in_their_order_and_empty_ones_left_out() {
+        // Longer than a piece; numbers whose sum depends on the order.
+        let vector = |k: usize| -> Vec<f64> { (0..10_000).map(|j| 0.1 * (k * j) as f64).collect() };
+        let vectors = [vector(3), Vec::new(), vector(7), vector(11)];
+        for (j, &sum) in total(&vectors).iter().enumerate() {
+            assert_eq!(sum, (vectors[0][j] + vectors[2][j]) + vectors[3][j]);
+        }
+        assert!(total::<f64>(&[]).is_empty());
+    }
+
+    #[test]
+    fn short_rows_have_few_lanes() {
+        let design = |rows: usize| Design::Dense64(Dense::new(vec![1.0; rows * 4], rows, 4).unwrap());
+        assert_eq!(lanes_for(&design(100_000), 5, 32), 32);
+        assert_eq!(lanes_for(&design(100), 50_000, 32), 8);
+        assert_eq!(lanes_for(&design(100), 50_000, 4), 4);
+        assert_eq!(lanes_for(&design(0), 0, 32), 8);
     }
 }

@@ -118,7 +118,7 @@ fn forcing(left: f64, excess: Option<f64>) -> f64 {
         return superlinear;
     };
     // One more step can be the last: solve for it well enough, and no better.
-    0.5 * last
+    superlinear.clamp(0.1 * last, 0.5 * last)
 }
 
 fn scaled_norm(gradient: &[f64], diagonal: &[f64]) -> f64 {

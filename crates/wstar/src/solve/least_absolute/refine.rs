@@ -125,7 +125,9 @@ impl Frame<'_> {
         let band = self.gather(&list, None)?;
         let own: Vec<i8> = list.iter().map(|&i| std::mem::take(&mut sides[i])).collect();
         let mut pull = plane.pull;
-        let pulls: Vec<f64> = (list.iter().zip(&own)).map(|(&i, &side)| -self.pull(i, side)).collect();
+        let pulls: Vec<f64> = (list.iter().zip(&own))
+            .map(|(&i, &side)| -self.pull(i, side))
+            .collect();
         add_pulls(&band.design, 0..list.len(), self.inner, &pulls, &mut pull);
         let distances: Vec<f64> = list.iter().map(|&i| plane.rows[i].distance).collect();
         let guess = (list.len() <= 2 * size)
@@ -159,7 +161,11 @@ impl Frame<'_> {
                     let counts = self.rows.weights.get(i) > 0.0;
                     *seen = Seen {
                         residual,
-                        distance: if counts { residual.abs() / reaches[i] } else { f64::INFINITY },
+                        distance: if counts {
+                            residual.abs() / reaches[i]
+                        } else {
+                            f64::INFINITY
+                        },
                     };
                     *loss += self.loss(i, residual);
                     *sizes += if counts { residual.abs() } else { 0.0 };
@@ -261,7 +267,9 @@ impl Frame<'_> {
             return Ok(None);
         };
         let step = normal.solve(&plane.pull);
-        Ok(Some(plane.at.iter().zip(step).map(|(at, step)| at - step).collect()))
+        Ok(Some(
+            plane.at.iter().zip(step).map(|(at, step)| at - step).collect(),
+        ))
     }
 }
 
@@ -281,5 +289,111 @@ impl Guess {
             sides,
             slopes: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::data::{Dense, Design};
+    use crate::oracle::{Layout, Rows, Weights};
+
+    const ROWS: usize = 12_000;
+    const FEATURES: usize = 4;
+    const TRUTH: [f64; FEATURES + 1] = [2.0, -1.0, 0.5, 0.0, 3.0];
+    const LAYOUT: Layout = Layout {
+        outputs: 1,
+        features: FEATURES,
+        intercept: true,
+    };
+
+    /// Rows around a plane, with tails as heavy as Cauchy's; every seventh has no weight.
+    fn around() -> (Design, Vec<f64>, Vec<f64>) {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let x: Vec<f64> = (0..ROWS * FEATURES)
+            .map(|_| random.random_range(-2.0..2.0))
+            .collect();
+        let targets = (x.chunks_exact(FEATURES))
+            .map(|x| {
+                let plane: f64 = x.iter().zip(TRUTH).map(|(x, w)| x * w).sum();
+                plane + TRUTH[FEATURES] + (3.1 * (random.random::<f64>() - 0.5)).tan()
+            })
+            .collect();
+        let weights = (0..ROWS)
+            .map(|i| [1.0, 0.5, 2.0, 1.0, 1.0, 3.0, 0.0][i % 7])
+            .collect();
+        (
+            Design::Dense64(Dense::new(x, ROWS, FEATURES).unwrap()),
+            targets,
+            weights,
+        )
+    }
+
+    fn with_frame(slopes: (f64, f64), test: impl Fn(&Frame<'_>)) {
+        let (design, targets, weights) = around();
+        let rows = Rows {
+            design: &design,
+            targets: (&targets).into(),
+            weights: Weights::Each((&weights).into()),
+        };
+        test(&Frame::new(&rows, LAYOUT, slopes));
+    }
+
+    fn objective(frame: &Frame<'_>, at: &[f64]) -> f64 {
+        (0..ROWS).map(|i| frame.loss(i, frame.residual(i, at))).sum()
+    }
+
+    #[test]
+    fn a_plane_near_the_truth_becomes_one_that_fits_better_than_it() {
+        for slopes in [(-1.0, 1.0), (-0.6, 0.4)] {
+            with_frame(slopes, |frame| {
+                let mut random = ChaCha8Rng::seed_from_u64(1);
+                let sampled = frame
+                    .gather(&frame.sample(frame.sample_size(), &mut random), None)
+                    .unwrap();
+                // As far off as the optimum of a sample is.
+                let start: Vec<f64> = TRUTH.iter().map(|w| w + 0.1).collect();
+                let refined = frame.refine(&frame.scaled(&start), &sampled).unwrap().unwrap();
+                let at = frame.unscaled(&refined.at);
+                assert!(objective(frame, &at) < objective(frame, &TRUTH));
+                assert!(refined.guess.is_some() && refined.list.len() < ROWS / 10);
+                // The pull of all rows outside of the band, each on its side.
+                let mut pull = vec![0.0; frame.width()];
+                let mut x = vec![0.0; frame.width()];
+                for i in 0..ROWS {
+                    let counts = frame.rows.weights.get(i) > 0.0;
+                    let inside = refined.list.contains(&i);
+                    assert!(counts || !inside);
+                    assert_eq!(refined.sides[i] != 0, counts && !inside);
+                    if refined.sides[i] != 0 {
+                        assert_eq!(refined.sides[i] > 0, frame.residual(i, &at) > 0.0);
+                        x.fill(0.0);
+                        frame.lift(i, &mut x);
+                        let own = frame.pull(i, refined.sides[i]);
+                        pull.iter_mut().zip(&x).for_each(|(sum, x)| *sum += own * x);
+                    }
+                }
+                for (found, own) in refined.fixed.pull.iter().zip(&pull) {
+                    assert!((found.value() - own).abs() < 1e-8, "{found:?} against {own}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn as_many_rows_as_were_asked_for_are_nearer() {
+        with_frame((-1.0, 1.0), |frame| {
+            let plane = frame.plane(frame.scaled(&TRUTH), &vec![1.0; ROWS]);
+            let mut sorted: Vec<f64> = plane.rows.iter().map(|row| row.distance).collect();
+            sorted.sort_by(f64::total_cmp);
+            for count in [0, 1, 30, 1000, 4000, frame.active.len() - 1] {
+                assert_eq!(frame.furthest(&plane, count), sorted[count]);
+            }
+            assert_eq!(frame.furthest(&plane, ROWS), sorted[frame.active.len() - 1]);
+        });
     }
 }
