@@ -59,7 +59,7 @@ impl Solver for NewtonCg {
         let mut run = Run::new(problem, control, self.name(), self.max_iterations, PATIENCE);
         let mut at = start.to_vec();
         let mut first_norm = None;
-        let mut scales: Option<Scales> = None;
+        let mut kept: Option<Scales> = None;
         loop {
             let evaluated = problem.gradient(&at)?;
             let gradient = problem.full_gradient(&at, &evaluated);
@@ -70,19 +70,14 @@ impl Solver for NewtonCg {
                 return Ok(run.end(status, at));
             }
             let objective = evaluated.objective;
-            let stale = scales.as_ref().is_none_or(|scales| {
-                // Also where it is not a number.
-                !((scales.objective - objective).abs() <= SAME * objective.abs())
-            });
-            if stale {
-                scales = Some(Scales {
+            let scales = match kept.take() {
+                Some(scales) if (scales.objective - objective).abs() <= SAME * objective.abs() => scales,
+                _ => Scales {
                     diagonal: smooth::diagonal(problem, &at)?,
                     objective,
-                });
-            }
-            let Some(Scales { diagonal, .. }) = &scales else {
-                return Ok(run.end(Status::IterationLimit, at));
+                },
             };
+            let diagonal = &scales.diagonal;
             let norm = scaled_norm(&gradient, diagonal);
             let first_norm = *first_norm.get_or_insert(norm);
             let target = run.target(evaluated.objective);
@@ -102,6 +97,7 @@ impl Solver for NewtonCg {
                 return Ok(run.end(Status::IterationLimit, at));
             };
             smooth::advance(&mut at, found.step, &solved.step);
+            kept = Some(scales);
         }
     }
 }
