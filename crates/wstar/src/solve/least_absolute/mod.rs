@@ -16,9 +16,8 @@ mod basis;
 mod guess;
 pub(super) mod preprocess;
 mod refine;
+mod relay;
 mod vertex;
-
-use std::ops::ControlFlow;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -26,6 +25,7 @@ use rand_chacha::ChaCha8Rng;
 use basis::Basis;
 use guess::Guess;
 use preprocess::{Band, Fixed, Frame};
+use relay::Relay;
 use vertex::{End, Vertex};
 
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ use crate::penalty::Penalty;
 use crate::problem::{Intercept, Problem};
 use crate::solve::kink::Kink;
 use crate::solve::{Control, InteriorPoint, Solution, Solver, SolverName, best_intercept};
-use crate::watch::{Budget, Iteration, Status, Watch};
+use crate::watch::{Budget, Status};
 
 /// A sample's optimum is only to be near, the band's near enough to tell which rows are met.
 const SAMPLE_TOL: f64 = 1e-5;
@@ -481,30 +481,5 @@ impl Run<'_, '_, '_> {
     fn end(&mut self, (gap, loss): (f64, f64)) -> Status {
         let told = self.control.iterate(self.problem, &self.at, loss, gap);
         told.unwrap_or(Status::IterationLimit)
-    }
-}
-
-/// Tells of the inner iterations as if they were of the whole problem, whose gap is not known yet.
-struct Relay<'r, 'a, 'c> {
-    frame: &'r Frame<'a>,
-    problem: &'r Problem<'a>,
-    control: &'r mut Control<'c>,
-    /// The share of the objective that the gap may be.
-    enough: f64,
-    ended: Option<Status>,
-}
-
-impl Watch for Relay<'_, '_, '_> {
-    fn iterate(&mut self, iteration: &Iteration<'_>) -> ControlFlow<()> {
-        let at = self.frame.unscaled(iteration.parameters);
-        self.ended = self
-            .control
-            .iterate(self.problem, &at, iteration.objective, f64::INFINITY);
-        let size = iteration.objective.abs();
-        let near = iteration.relative_gap * size.max(1.0) <= self.enough * size;
-        match self.ended.is_some() || near {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
     }
 }
