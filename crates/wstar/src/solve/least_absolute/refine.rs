@@ -80,21 +80,23 @@ impl Frame<'_> {
     pub(super) fn refine(&self, at: &[f64], sampled: &Band) -> Result<Option<Refined>> {
         let reaches = self.reaches(sampled);
         let mut between = self.between(sampled.targets.len());
-        let first = self.plane(at.to_vec(), &reaches);
-        let start = first.loss;
-        let mut plane = first;
+        let mut plane = self.plane(at.to_vec(), &reaches);
+        let mut steps = 0;
         for kernel in KERNELS {
             let Some(next) = self.newton(&plane, &reaches, (kernel * between) as usize)? else {
                 break;
             };
             let next = self.plane(next, &reaches);
-            if !(next.loss < plane.loss) {
+            // Also where it is not a number.
+            let down = next.loss < plane.loss;
+            if !down {
                 break;
             }
             plane = next;
+            steps += 1;
             between = LEFT * (self.width() as f64 * between).sqrt();
         }
-        if !(plane.loss < start) {
+        if steps == 0 {
             return Ok(None);
         }
         let size = (BAND * between) as usize + 2 * self.width();
