@@ -261,6 +261,24 @@ impl Design {
         }
     }
 
+    /// `out[i] = Σⱼ wⱼxᵢⱼ²` for the rows of a range.
+    pub(crate) fn squares(&self, rows: Range<usize>, w: &[f64], out: &mut [f64]) {
+        match self {
+            Design::Dense32(matrix) if w.len() == matrix.features => {
+                dense::squares(matrix.block(rows), w, out);
+            }
+            Design::Dense64(matrix) if w.len() == matrix.features => {
+                dense::squares(matrix.block(rows), w, out);
+            }
+            _ => {
+                for (i, out) in rows.zip(out) {
+                    *out = 0.0;
+                    self.row(i).for_each(|j, x| *out += w[j] * x * x);
+                }
+            }
+        }
+    }
+
     /// `sum += Σᵢ scales[i]·xᵢ` for the rows of a range: what [`Row::add_to`] adds of each, to the bit.
     pub(crate) fn add_rows(&self, rows: Range<usize>, scales: &[f64], sum: &mut [f64]) {
         match self {

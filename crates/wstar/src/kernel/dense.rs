@@ -20,6 +20,9 @@ widest! {
     /// `out[i] = xᵢ·w` for rows that are as long as `w` and lie one after another; the bits are those of [`dot`].
     pub fn scores<T>(x: &[T], w: &[f64], out: &mut [f64]) -> () = scores_plain;
 
+    /// `out[i] = Σⱼ wⱼxᵢⱼ²` for rows that are as long as `w` and lie one after another.
+    pub fn squares<T>(x: &[T], w: &[f64], out: &mut [f64]) -> () = squares_plain;
+
     /// `sum += Σᵢ scales[i]·xᵢ` for rows that are as long as the sum; the bits are those of [`axpy`], row by row.
     pub fn add_rows<T>(scales: &[f64], x: &[T], sum: &mut [f64]) -> () = add_rows_plain;
 
@@ -73,6 +76,28 @@ fn scores_plain<T: Copy + Into<f64>>(x: &[T], w: &[f64], out: &mut [f64]) {
     for (row, out) in x.chunks_exact(w.len()).zip(out) {
         prefetch_behind(row, AHEAD);
         *out = dot_plain(row, w);
+    }
+}
+
+#[inline(always)]
+fn squares_plain<T: Copy + Into<f64>>(x: &[T], w: &[f64], out: &mut [f64]) {
+    if w.is_empty() {
+        out.fill(0.0);
+        return;
+    }
+    let (w_blocks, w_rest) = w.as_chunks::<LANES>();
+    for (row, out) in x.chunks_exact(w.len()).zip(out) {
+        prefetch_behind(row, AHEAD);
+        let (blocks, rest) = row.as_chunks::<LANES>();
+        let mut lanes = [0.0; LANES];
+        for (x, w) in blocks.iter().zip(w_blocks) {
+            for lane in 0..LANES {
+                let value: f64 = x[lane].into();
+                lanes[lane] += value * value * w[lane];
+            }
+        }
+        let tail = rest.iter().zip(w_rest).map(|(&x, w)| x.into() * x.into() * w);
+        *out = add_lanes(lanes) + tail.sum::<f64>();
     }
 }
 
@@ -182,11 +207,15 @@ mod tests {
             let x = &values[..rows * width];
             let mut out = vec![1.0; rows];
             scores(x, &w, &mut out);
+            let mut squares_of = vec![1.0; rows];
+            squares(x, &w, &mut squares_of);
             let scales: Vec<f64> = (0..rows).map(|i| if zeros >> (i % 32) & 1 == 0 { 0.0 } else { 0.3 * i as f64 }).collect();
             let (mut sum, mut single) = (w.clone(), w.clone());
             add_rows(&scales, x, &mut sum);
             for (i, row) in x.chunks_exact(width.max(1)).enumerate() {
                 prop_assert_eq!(out[i].to_bits(), dot(row, &w).to_bits());
+                let plain: f64 = row.iter().zip(&w).map(|(x, w)| w * x * x).sum();
+                prop_assert!((squares_of[i] - plain).abs() <= 1e-14 * plain);
                 axpy(scales[i], row, &mut single);
             }
             prop_assert_eq!(sum, single);

@@ -4,8 +4,11 @@
 //! product with its rounding error (T. J. Dekker, A floating-point technique for extending the available
 //! precision, Numerische Mathematik 18, 1971; D. E. Knuth, The Art of Computer Programming 2, 4.2.2). A
 //! value whose high part overflows or is not a number is as lost as it would be in `f64`.
+#![allow(unsafe_code)]
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+use super::widest::widest;
 
 /// `high + low`, with `high` the nearest `f64` to the sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
@@ -225,9 +228,15 @@ impl Compensated {
     }
 }
 
-/// Adds a·b to every sum, its rounding errors to the errors: many sums as in [`Compensated`], side by side.
-pub fn add_products(a: DoubleDouble, b: &[f64], sums: &mut [f64], errors: &mut [f64]) {
+widest! {
+    /// Adds a·b to every sum, its rounding errors to the errors: many sums as in [`Compensated`], side by side.
+    pub fn add_products<T>(a: DoubleDouble, b: &[T], sums: &mut [f64], errors: &mut [f64]) -> () = add_products_plain;
+}
+
+#[inline(always)]
+fn add_products_plain<T: Copy + Into<f64>>(a: DoubleDouble, b: &[T], sums: &mut [f64], errors: &mut [f64]) {
     for ((&b, sum), error) in b.iter().zip(sums).zip(errors) {
+        let b: f64 = b.into();
         let (product, rest) = two_prod(a.high, b);
         let (total, rounding) = two_sum(*sum, product);
         *sum = total;
@@ -288,13 +297,16 @@ mod tests {
         #[test]
         fn many_sums_are_each_as_one(rows in prop::collection::vec((-1e3..1e3f64, -1e-14..1e-14f64, -1e3..1e3f64, -1e9..1e9f64), 1..40)) {
             let (mut sums, mut errors) = ([0.0; 2], [0.0; 2]);
+            let (mut plain, mut rest) = ([0.0; 2], [0.0; 2]);
             let mut each = [Compensated::default(); 2];
             for (a, low, b, c) in rows {
                 let a = DoubleDouble::from(a) + low;
                 add_products(a, &[b, c], &mut sums, &mut errors);
+                add_products_plain(a, &[b, c], &mut plain, &mut rest);
                 each[0].add_product(a, b);
                 each[1].add_product(a, c);
             }
+            prop_assert_eq!((sums, errors), (plain, rest));
             for k in 0..2 {
                 prop_assert_eq!(DoubleDouble::from(sums[k]) + errors[k], each[k].total());
             }

@@ -7,13 +7,16 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
-use crate::oracle::products::{add_gram, add_pulls, add_squares, block_rows, scores};
+use crate::oracle::products::{add_gram, add_pulls, add_squares, block_rows, lanes_for, scores, total};
 use crate::oracle::{Layout, LinePoint, Oracle, Query, Rows, Sums};
 
 /// Lanes at most: each sums a run of blocks, and all lanes are then added in order.
 const MOST_LANES: usize = 32;
 /// Numbers that all lanes together may keep.
 const MOST_LANE_NUMBERS: usize = 1 << 21;
+
+/// One row in so many without curvature makes it worth while to pass them by.
+const FLAT_SHARE: usize = 8;
 
 /// Rows in memory.
 pub struct Local<'a> {
@@ -133,7 +136,7 @@ impl<'a> Local<'a> {
         let block = block_rows(self.rows.design, outputs);
         let blocks = self.rows.len().div_ceil(block);
         let lanes = (MOST_LANE_NUMBERS / numbers.max(1))
-            .clamp(2, MOST_LANES)
+            .clamp(2, lanes_for(self.rows.design, numbers, MOST_LANES))
             .min(blocks.max(1));
         let (parameters, mut left) = (&kept.parameters, kept.scores.as_mut_slice());
         let shares: Vec<(usize, &mut [f64])> = (0..lanes)
@@ -145,7 +148,7 @@ impl<'a> Local<'a> {
                 (first, share)
             })
             .collect();
-        let sums: Vec<Sums> = shares
+        let mut sums: Vec<Sums> = shares
             .into_par_iter()
             .map(|(mut first, share)| {
                 let mut sums = Sums::default();
@@ -160,9 +163,14 @@ impl<'a> Local<'a> {
                 sums
             })
             .collect();
-        let mut total = Sums::default();
-        sums.iter().for_each(|sums| total.merge(sums));
-        total
+        let gradients: Vec<Vec<f64>> = sums
+            .iter_mut()
+            .map(|own| std::mem::take(&mut own.gradient))
+            .collect();
+        let mut all = Sums::default();
+        sums.iter().for_each(|own| all.merge(own));
+        all.gradient = total(&gradients);
+        all
     }
 
     /// Turns the scores of rows into the loss's gradient by them, and its curvature for a single output;
@@ -322,6 +330,25 @@ impl<'a> Local<'a> {
         })
     }
 
+    /// The same where many rows are not curved: those are not read.
+    fn product_of_curved(&self, point: &mut Kept, along: &[f64]) -> Sums {
+        let (layout, design) = (self.layout, self.rows.design);
+        let (w, b) = layout.output(along, 0);
+        let curvatures = std::mem::take(&mut point.curvatures);
+        let sums = self.sum(scored(point, true), layout.len(), |rows, _, sums| {
+            sums.gradient.resize(layout.len(), 0.0);
+            let pulls: Vec<f64> = (rows.clone())
+                .map(|i| match curvatures[i] {
+                    0.0 => 0.0,
+                    h => h * (design.row(i).dot(w) + b),
+                })
+                .collect();
+            add_pulls(design, rows, layout, &pulls, &mut sums.gradient);
+        });
+        point.curvatures = curvatures;
+        sums
+    }
+
     fn line(&self, point: &Kept, direction: Scored<'_>, steps: &[f64]) -> Sums {
         let outputs = self.layout.outputs;
         self.sum(direction, 1, |rows, along, sums| {
@@ -383,11 +410,18 @@ impl Oracle for Local<'_> {
             if !known {
                 self.sum(scored(&mut point, false), 1, |_, _, _| {});
             }
+            if matches!(query, Query::Product { .. }) {
+                self.curve(&mut point);
+                let flat = point.curvatures.iter().filter(|h| **h == 0.0).count();
+                if flat > self.rows.len() / FLAT_SHARE {
+                    let sums = self.product_of_curved(&mut point, along);
+                    (self.point, self.direction) = (point, direction);
+                    self.passes += 1;
+                    return Ok(sums);
+                }
+            }
             known = self.claim(&mut direction, along);
             read |= !known;
-        }
-        if matches!(query, Query::Product { .. }) {
-            self.curve(&mut point);
         }
         let sums = match query {
             Query::Gradient { .. } => self.gradient(scored(&mut point, known)),

@@ -4,7 +4,9 @@
 //! A block is small enough to stay in the cache between the products that an answer needs, so a pass reads
 //! every row from memory once.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
+
+use rayon::prelude::*;
 
 use crate::data::{Dense, Design, Row};
 use crate::kernel::dense::LANES;
@@ -22,6 +24,35 @@ pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
     // Several outputs turn their weights around once a block, which must be worth it.
     let least = if outputs > 1 { 512 } else { 32 };
     (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048)
+}
+
+/// How many lanes, of at most `most`, sum so many numbers each: they are added up in the end, and where rows are short
+/// that would take longer than the rows.
+pub(crate) fn lanes_for(design: &Design, numbers: usize, most: usize) -> usize {
+    /// Entries of the design for each number of a lane, at least.
+    const ENTRIES: usize = 16;
+    /// So many threads are to have something to do all the same.
+    const LEAST: usize = 8;
+    (design.stored() / (ENTRIES * numbers.max(1))).clamp(LEAST.min(most), most)
+}
+
+/// The sum of vectors that are as long as each other, or empty; each number is summed in their order.
+pub(crate) fn total<T: Copy + Send + Sync + AddAssign>(vectors: &[Vec<T>]) -> Vec<T> {
+    /// Numbers that one task sums.
+    const PIECE: usize = 1 << 12;
+    let mut vectors = vectors.iter().filter(|vector| !vector.is_empty());
+    let mut total = vectors.next().cloned().unwrap_or_default();
+    let others: Vec<&Vec<T>> = vectors.collect();
+    total
+        .par_chunks_mut(PIECE)
+        .enumerate()
+        .for_each(|(piece, total)| {
+            for other in &others {
+                let own = &other[piece * PIECE..];
+                total.iter_mut().zip(own).for_each(|(to, &from)| *to += from);
+            }
+        });
+    total
 }
 
 /// Scores of the rows: `out[i·outputs + k]`.
@@ -228,5 +259,30 @@ fn write_dense(design: &Design, rows: Range<usize>, x: &mut Vec<f64>) {
             Row::Dense32(row) => x.iter_mut().zip(row).for_each(|(to, &from)| *to = from.into()),
             row => row.for_each(|j, value| x[j] = value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_summed_in_their_order_and_empty_ones_left_out() {
+        // Longer than a piece; numbers whose sum depends on the order.
+        let vector = |k: usize| -> Vec<f64> { (0..10_000).map(|j| 0.1 * (k * j) as f64).collect() };
+        let vectors = [vector(3), Vec::new(), vector(7), vector(11)];
+        for (j, &sum) in total(&vectors).iter().enumerate() {
+            assert_eq!(sum, (vectors[0][j] + vectors[2][j]) + vectors[3][j]);
+        }
+        assert!(total::<f64>(&[]).is_empty());
+    }
+
+    #[test]
+    fn short_rows_have_few_lanes() {
+        let design = |rows: usize| Design::Dense64(Dense::new(vec![1.0; rows * 4], rows, 4).unwrap());
+        assert_eq!(lanes_for(&design(100_000), 5, 32), 32);
+        assert_eq!(lanes_for(&design(100), 50_000, 32), 8);
+        assert_eq!(lanes_for(&design(100), 50_000, 4), 4);
+        assert_eq!(lanes_for(&design(0), 0, 32), 8);
     }
 }

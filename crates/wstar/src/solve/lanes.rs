@@ -6,7 +6,7 @@ use std::ops::{AddAssign, Range};
 use rayon::prelude::*;
 
 use crate::data::Design;
-use crate::oracle::products::block_rows;
+use crate::oracle::products::{block_rows, lanes_for};
 
 /// Lanes at most: each runs over a run of blocks.
 const MOST_LANES: usize = 32;
@@ -24,7 +24,7 @@ pub(crate) fn pass<S: Send, T: Default + Send>(
     let block = block_rows(design, 1);
     let blocks = states.len().div_ceil(block);
     let lanes = (MOST_NUMBERS / numbers.max(1))
-        .clamp(2, MOST_LANES)
+        .clamp(2, lanes_for(design, numbers, MOST_LANES))
         .min(blocks.max(1));
     let mut parts = Vec::with_capacity(lanes);
     let mut rest = states;
@@ -35,17 +35,19 @@ pub(crate) fn pass<S: Send, T: Default + Send>(
         parts.push((start, own));
         (rest, start) = (others, end);
     }
-    parts
-        .into_par_iter()
-        .map(|(start, own)| {
-            let mut sums = T::default();
-            for (at, states) in own.chunks_mut(block).enumerate() {
-                let first = start + at * block;
-                visit(first..first + states.len(), states, &mut sums);
-            }
-            sums
-        })
-        .collect()
+    let run = |(start, own): (usize, &mut [S])| {
+        let mut sums = T::default();
+        for (at, states) in own.chunks_mut(block).enumerate() {
+            let first = start + at * block;
+            visit(first..first + states.len(), states, &mut sums);
+        }
+        sums
+    };
+    // So little is done before another thread has woken up.
+    match blocks <= 2 {
+        true => parts.into_iter().map(run).collect(),
+        false => parts.into_par_iter().map(run).collect(),
+    }
 }
 
 /// Adds one vector of sums to another, which may still be empty.

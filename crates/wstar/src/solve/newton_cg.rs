@@ -18,6 +18,15 @@ const PATIENCE: u64 = 5;
 /// The relative residual at which the gain of a step is known well enough to claim convergence by it.
 const KNOWN: f64 = 1e-3;
 
+/// The diagonal is kept while the objective changes by no more than this share: it costs as much as a product.
+const SAME: f64 = 0.1;
+
+/// The diagonal of H, and the objective where it was asked for.
+struct Scales {
+    diagonal: Vec<f64>,
+    objective: f64,
+}
+
 /// Newton's method with conjugate gradients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewtonCg {
@@ -50,6 +59,7 @@ impl Solver for NewtonCg {
         let mut run = Run::new(problem, control, self.name(), self.max_iterations, PATIENCE);
         let mut at = start.to_vec();
         let mut first_norm = None;
+        let mut kept: Option<Scales> = None;
         loop {
             let evaluated = problem.gradient(&at)?;
             let gradient = problem.full_gradient(&at, &evaluated);
@@ -59,13 +69,21 @@ impl Solver for NewtonCg {
             {
                 return Ok(run.end(status, at));
             }
-            let diagonal = smooth::diagonal(problem, &at)?;
-            let norm = scaled_norm(&gradient, &diagonal);
+            let objective = evaluated.objective;
+            let scales = match kept.take() {
+                Some(scales) if (scales.objective - objective).abs() <= SAME * objective.abs() => scales,
+                _ => Scales {
+                    diagonal: smooth::diagonal(problem, &at)?,
+                    objective,
+                },
+            };
+            let diagonal = &scales.diagonal;
+            let norm = scaled_norm(&gradient, diagonal);
             let first_norm = *first_norm.get_or_insert(norm);
             let target = run.target(evaluated.objective);
             let forcing = forcing(norm / first_norm, bound.map(|gap| gap / target));
             let most = self.max_products;
-            let solved = solve_by(problem, &at, &gradient, &diagonal, most, |cg| {
+            let solved = solve_by(problem, &at, &gradient, diagonal, most, |cg| {
                 // Without a bound the gain itself must tell whether this is the end.
                 let decided = bound.is_some() || cg.gain > target || cg.residual <= KNOWN;
                 cg.residual <= forcing && decided
@@ -80,6 +98,7 @@ impl Solver for NewtonCg {
                 return Ok(run.end(Status::IterationLimit, at));
             };
             smooth::advance(&mut at, found.step, &solved.step);
+            kept = Some(scales);
         }
     }
 }

@@ -22,6 +22,9 @@ const PRECISIONS: [(f64, bool); 6] = [
 /// So many rows may be stored with every digit beside those that a vertex needs.
 const FEW: usize = 1000;
 
+/// Rows that one task looks at.
+const BLOCK: usize = 1024;
+
 /// A score this near to its kink, relatively, may fall on either side of it in another order of summing.
 const NEAR: f64 = 1e-9;
 
@@ -113,23 +116,29 @@ fn deviations(
     dual: &[f64],
 ) -> Vec<(usize, f64)> {
     let (w, b) = definition.layout.output(parameters, 0);
-    (0..rows.len())
+    let of = |i: usize, z: f64| {
+        let (weight, y) = (rows.weights.get(i), rows.targets[i]);
+        if weight == 0.0 {
+            return None;
+        }
+        let (told, near) = on_loss!(definition.loss, loss => {
+            let near = NEAR * (1.0 + z.abs());
+            let turns = !definition.loss.is_smooth() && loss.slope(y, z - near) != loss.slope(y, z + near);
+            (-weight * loss.slope(y, z), turns)
+        }, softmax => (dual[i], false));
+        let off = (dual[i] - told).abs() / weight;
+        // Whatever the threshold, what rounding could turn must be stored.
+        let off = if near { f64::INFINITY } else { off };
+        (off > 0.0).then_some((i, off))
+    };
+    let blocks: Vec<Vec<(usize, f64)>> = (0..rows.len().div_ceil(BLOCK))
         .into_par_iter()
-        .filter_map(|i| {
-            let weight = rows.weights.get(i);
-            if weight == 0.0 {
-                return None;
-            }
-            let (z, y) = (rows.design.row(i).dot(w) + b, rows.targets[i]);
-            let (told, near) = on_loss!(definition.loss, loss => {
-                let near = NEAR * (1.0 + z.abs());
-                let turns = !definition.loss.is_smooth() && loss.slope(y, z - near) != loss.slope(y, z + near);
-                (-weight * loss.slope(y, z), turns)
-            }, softmax => (dual[i], false));
-            let off = (dual[i] - told).abs() / weight;
-            // Whatever the threshold, what rounding could turn must be stored.
-            let off = if near { f64::INFINITY } else { off };
-            (off > 0.0).then_some((i, off))
+        .map(|block| {
+            let range = block * BLOCK..((block + 1) * BLOCK).min(rows.len());
+            let mut scores = vec![0.0; range.len()];
+            rows.design.scores(range.clone(), w, &mut scores);
+            range.zip(scores).filter_map(|(i, z)| of(i, z + b)).collect()
         })
-        .collect()
+        .collect();
+    blocks.concat()
 }

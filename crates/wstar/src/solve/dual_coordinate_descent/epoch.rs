@@ -133,6 +133,7 @@ impl State<'_> {
     /// Goes through the active rows once; drops those that a bound holds.
     pub(super) fn epoch(&mut self, active: &mut Active, before: Violations) -> Seen {
         active.shuffle();
+        self.epochs += 1;
         let fixed = Fixed {
             rows: self.rows,
             loss: self.loss,

@@ -7,8 +7,8 @@
 use rayon::prelude::*;
 
 use super::State;
+use crate::oracle::products::total;
 use crate::problem::Intercept;
-use crate::solve::lanes::add;
 
 /// Steps at most: a search costs about as much as this many epochs over the rows inside.
 const MOST_STEPS: usize = 30;
@@ -64,9 +64,7 @@ impl State<'_> {
                 w
             })
             .collect();
-        let mut w = Vec::new();
-        pulls.iter().for_each(|pull| add(&mut w, pull));
-        (w, change.iter().sum())
+        (total(&pulls), change.iter().sum())
     }
 
     fn conjugate_gradients(&self, inside: &[usize], slopes: &[f64]) -> Vec<f64> {

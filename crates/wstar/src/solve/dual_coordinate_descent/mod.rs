@@ -19,17 +19,19 @@ use epoch::{Active, Seen};
 use crate::error::{Error, Result};
 use crate::kernel::dense::squared_norm;
 use crate::loss::{Loss, LossName, on_loss};
-use crate::oracle::products::{add_pulls, scores};
+use crate::oracle::products::{add_pulls, scores, total};
 use crate::oracle::{Layout, Rows};
 use crate::problem::{Intercept, Problem};
 use crate::solve::intercept::{balance, best_intercept, best_intercept_smooth};
 use crate::solve::kink::Kink;
-use crate::solve::lanes::{add, pass};
+use crate::solve::lanes::pass;
 use crate::solve::{Control, Solution, Solver, SolverName};
 use crate::watch::Status;
 
 /// Epochs between two evaluations of the gap, each of which costs about an epoch.
 const EVALUATE_EVERY: u64 = 4;
+/// Epochs after which the weights are made anew: what their steps have rounded off is nothing beside any gap before.
+const REFRESH_AFTER: u64 = 16;
 /// ρ in units of the mean of ‖x‖²/l2: much more, and every row fights for the intercept.
 const AUGMENTATION: f64 = 0.1;
 /// Epochs after which the offset of a free intercept is set to the best one for the weights: later that
@@ -119,9 +121,9 @@ impl Solver for DualCoordinateDescent {
             epochs += 1;
             control.passed(1);
             let last = epochs >= self.max_epochs;
-            // The first ones so that there is a point to show, and to give should the time be over.
+            // The first so that there is a point to show, and to give should the time be over.
             let due =
-                last || epochs <= 2 || epochs - evaluated >= EVALUATE_EVERY || seen.violations.are_small();
+                last || epochs == 1 || epochs - evaluated >= EVALUATE_EVERY || seen.violations.are_small();
             if due || seen.promises(before, state.norm(), control.tol) {
                 evaluated = epochs;
                 control.passed(1);
@@ -229,6 +231,8 @@ struct State<'a> {
     multipliers: Vec<f64>,
     /// Xᵀα/l2.
     w: Vec<f64>,
+    /// Epochs since it was made anew.
+    epochs: u64,
     /// Σα.
     sum: f64,
     /// The intercept is `offset + share·sum`.
@@ -271,6 +275,7 @@ impl<'a> State<'a> {
             multipliers: vec![0.0; coordinates.len()],
             coordinates,
             w: vec![0.0; problem.layout().features],
+            epochs: 0,
             sum: 0.0,
             offset: 0.0,
             share,
@@ -300,7 +305,7 @@ impl<'a> State<'a> {
         self.refresh();
     }
 
-    /// Makes w anew from the multipliers and offers the point that they give, and themselves; gives the
+    /// Makes w anew from the multipliers if that is due, and offers the point that they give, and themselves; gives the
     /// scores without intercept, and the dual value.
     fn evaluate(&mut self, problem: &Problem<'_>, best: &mut Best) -> (Vec<f64>, f64) {
         if self.intercept == Intercept::Free {
@@ -309,7 +314,9 @@ impl<'a> State<'a> {
                 (coordinates[i].low, coordinates[i].high)
             });
         }
-        self.refresh();
+        if self.intercept == Intercept::Free || self.epochs >= REFRESH_AFTER {
+            self.refresh();
+        }
         let (design, layout) = (self.rows.design, self.layout);
         let mut point = self.w.clone();
         point.resize(layout.len(), 0.0);
@@ -363,9 +370,9 @@ impl<'a> State<'a> {
                 add_pulls(design, range, layout, a, sum);
             },
         );
-        let mut pull = Vec::new();
-        lanes.iter().for_each(|sum| add(&mut pull, sum));
+        let mut pull = total(&lanes);
         pull.resize(layout.len(), 0.0);
+        self.epochs = 0;
         self.sum = pull.get(layout.features).copied().unwrap_or(0.0);
         pull.truncate(layout.features);
         pull.iter_mut().for_each(|w| *w /= self.l2);

@@ -32,6 +32,7 @@ mod scalar;
 mod smooth;
 
 use bounds::Bounds;
+pub(super) use normal::Normal;
 use piece::Piece;
 use run::Run;
 use scalar::Scalar;

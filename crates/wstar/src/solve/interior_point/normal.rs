@@ -8,7 +8,7 @@ use crate::solve::least_squares::power_of_two;
 const MOST_REFINEMENTS: usize = 20;
 
 /// A factored system.
-pub(super) struct Normal<S: Scalar> {
+pub(in crate::solve) struct Normal<S: Scalar> {
     /// The scaled matrix, both triangles.
     matrix: Vec<S>,
     /// What rows and columns were multiplied by: powers of two, so that nothing is rounded.
@@ -18,7 +18,7 @@ pub(super) struct Normal<S: Scalar> {
 
 impl<S: Scalar> Normal<S> {
     /// From the lower triangle, column by column; `None` if no small regularisation makes it positive.
-    pub(super) fn new(mut matrix: Vec<S>, width: usize) -> Option<Self> {
+    pub(in crate::solve) fn new(mut matrix: Vec<S>, width: usize) -> Option<Self> {
         let scale: Vec<f64> = (0..width)
             .map(|j| {
                 let diagonal = matrix[j * width + j].value();
@@ -57,7 +57,7 @@ impl<S: Scalar> Normal<S> {
     }
 
     /// The solution for a right-hand side.
-    pub(super) fn solve(&self, right: &[S]) -> Vec<S> {
+    pub(in crate::solve) fn solve(&self, right: &[S]) -> Vec<S> {
         let width = right.len();
         let scaled: Vec<S> = right.iter().zip(&self.scale).map(|(&r, &s)| r * s).collect();
         let mut solution = vec![S::default(); width];

@@ -16,7 +16,7 @@ use crate::oracle::{Layout, products};
 use crate::solve::least_squares::Extended;
 
 /// A kind of number, with the products of rows and the factorisation that it needs.
-pub(super) trait Scalar:
+pub(in crate::solve) trait Scalar:
     Copy
     + Debug
     + Default

@@ -3,7 +3,8 @@
 //! Minimise Σᵢ cᵢ ρ(yᵢ − x̃ᵢ·θ), ρ linear on both sides of 0, a linear programme. Three methods in a row
 //! (R. Koenker, Quantile Regression, Cambridge 2005, chapter 6):
 //!
-//! - where rows are many, only those near the optimum of a sample are kept (`preprocess.rs`);
+//! - where rows are many, only those near the optimum of a sample are kept (`preprocess.rs`), or near the plane to which
+//!   Newton's method leads from there, which are fewer (`refine.rs`);
 //! - a primal–dual [interior point](super::InteriorPoint), which Frisch's logarithmic barrier and Newton's method
 //!   make, comes near the optimum in a number of iterations that hardly depends on the size;
 //! - the rows that it leaves with slopes between both ends are the first guess of a vertex, from where the simplex
@@ -14,9 +15,9 @@
 mod basis;
 mod guess;
 pub(super) mod preprocess;
+mod refine;
+mod relay;
 mod vertex;
-
-use std::ops::ControlFlow;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -24,6 +25,7 @@ use rand_chacha::ChaCha8Rng;
 use basis::Basis;
 use guess::Guess;
 use preprocess::{Band, Fixed, Frame};
+use relay::Relay;
 use vertex::{End, Vertex};
 
 use crate::error::{Error, Result};
@@ -34,11 +36,14 @@ use crate::penalty::Penalty;
 use crate::problem::{Intercept, Problem};
 use crate::solve::kink::Kink;
 use crate::solve::{Control, InteriorPoint, Solution, Solver, SolverName, best_intercept};
-use crate::watch::{Budget, Iteration, Status, Watch};
+use crate::watch::{Budget, Status};
 
 /// A sample's optimum is only to be near, the band's near enough to tell which rows are met.
 const SAMPLE_TOL: f64 = 1e-5;
 const BAND_TOL: f64 = 1e-9;
+/// The relative gap that is enough for a sample from which Newton's method goes on, for each parameter and row of it:
+/// the sample errs by more.
+const ROUGH: f64 = 0.2;
 /// Rounds in which strays join the band; then all rows do.
 const MOST_ROUNDS: usize = 30;
 /// What is met, as a share of the largest target.
@@ -138,6 +143,19 @@ struct Run<'r, 'a, 'c> {
     dual: Vec<f64>,
 }
 
+/// What a search begins with.
+struct Begin {
+    /// Where, on the scaled columns.
+    from: Vec<f64>,
+    /// The rows to be solved.
+    list: Vec<usize>,
+    /// Of all rows; 0 for those.
+    sides: Vec<i8>,
+    /// What is known of the others.
+    fixed: Option<Fixed>,
+    guess: Option<Guess>,
+}
+
 /// Where the interior point method ended on some rows.
 struct Inner {
     /// On the scaled columns.
@@ -149,31 +167,16 @@ impl Run<'_, '_, '_> {
     fn solve(&mut self, solver: &FrischNewton, start: &[f64]) -> Result<Status> {
         let frame = self.frame;
         let met = MET * (frame.active.iter()).fold(0.0f64, |most, &i| most.max(frame.rows.targets[i].abs()));
-        let size = frame.band_size();
-        let mut sides = vec![0i8; frame.rows.len()];
-        let mut list = frame.active.clone();
-        let mut fixed: Option<Fixed> = None;
-        let mut from = self.first(start);
-        if solver.preprocess_from > 0 && frame.active.len() / solver.preprocess_from >= size {
-            let mut random = ChaCha8Rng::seed_from_u64(solver.seed);
-            let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
-            match self.interior(&sampled, &from, SAMPLE_TOL)? {
-                Ok(inner) => from = inner.at,
-                Err(status) => return Ok(status),
-            }
-            let at = frame.unscaled(&from);
-            let band = frame.nearest(&at, size, &sampled);
-            self.control.passed(1);
-            if 2 * band.len() < list.len() {
-                for &i in &frame.active {
-                    sides[i] = if frame.residual(i, &at) > 0.0 { 1 } else { -1 };
-                }
-                band.iter().for_each(|&i| sides[i] = 0);
-                fixed = Some(frame.survey(&at, &sides, met));
-                list = band;
-            }
-        }
-        let mut guess: Option<Guess> = None;
+        let Begin {
+            mut from,
+            mut list,
+            mut sides,
+            mut fixed,
+            mut guess,
+        } = match self.begin(solver, start, met)? {
+            Ok(begin) => begin,
+            Err(status) => return Ok(status),
+        };
         for round in 0.. {
             if round == MOST_ROUNDS {
                 (list, fixed, guess) = (frame.active.clone(), None, None);
@@ -187,7 +190,7 @@ impl Run<'_, '_, '_> {
             } = match guess.take() {
                 Some(guess) => guess,
                 None => {
-                    let inner = match self.interior(&band, &from, BAND_TOL)? {
+                    let inner = match self.interior(&band, &from, BAND_TOL, None)? {
                         Ok(inner) => inner,
                         Err(status) => return Ok(status),
                     };
@@ -230,7 +233,11 @@ impl Run<'_, '_, '_> {
                 own,
             );
             let control = &*self.control;
-            let most = 1000 + 50 * frame.width();
+            let without_slopes = slopes.is_none();
+            let most = match without_slopes {
+                true => 200 + 20 * frame.width(),
+                false => 1000 + 50 * frame.width(),
+            };
             let pushed = slopes.is_none_or(|slopes| vertex.push(&slopes));
             let end = match pushed {
                 true => vertex.descend(most, &mut || control.out_of_budget().is_some()),
@@ -242,6 +249,19 @@ impl Run<'_, '_, '_> {
                 End::Unbounded if fixed.is_some() => {
                     (list, fixed) = (frame.active.clone(), None);
                     sides.fill(0);
+                    continue;
+                }
+                End::Stuck if without_slopes && self.control.out_of_budget().is_none() => {
+                    // An interior point is a better start, and needs to know more of the rows outside.
+                    if fixed.is_some() {
+                        let at = frame.unscaled(&from);
+                        let mut survey = frame.survey(&at, &sides, met);
+                        for stray in std::mem::take(&mut survey.strays) {
+                            sides[stray] = 0;
+                            list.push(stray);
+                        }
+                        fixed = Some(survey);
+                    }
                     continue;
                 }
                 End::Unbounded | End::Stuck => {
@@ -282,6 +302,68 @@ impl Run<'_, '_, '_> {
         Ok(Status::IterationLimit)
     }
 
+    /// What the search begins with: all rows, or the band of a sample; a status if the fit is to end.
+    fn begin(
+        &mut self,
+        solver: &FrischNewton,
+        start: &[f64],
+        met: f64,
+    ) -> Result<std::result::Result<Begin, Status>> {
+        let frame = self.frame;
+        let mut begin = Begin {
+            from: self.first(start),
+            list: frame.active.clone(),
+            sides: vec![0; frame.rows.len()],
+            fixed: None,
+            guess: None,
+        };
+        let worth = |size: usize| {
+            let times = solver.preprocess_from;
+            times > 0 && frame.active.len() / times >= size
+        };
+        let mut random = ChaCha8Rng::seed_from_u64(solver.seed);
+        let size = frame.sample_size();
+        if worth(size) {
+            let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
+            let enough = ROUGH * frame.width() as f64 / size as f64;
+            match self.interior(&sampled, &begin.from, SAMPLE_TOL, Some(enough))? {
+                Ok(inner) => begin.from = inner.at,
+                Err(status) => return Ok(Err(status)),
+            }
+            let refined = frame.refine(&begin.from, &sampled)?;
+            self.control.passed(refine::PASSES);
+            if let Some(refined) = refined {
+                (begin.from, begin.list, begin.sides) = (refined.at, refined.list, refined.sides);
+                begin.fixed = Some(match &refined.guess {
+                    Some(_) => refined.fixed,
+                    None => frame.survey(&frame.unscaled(&begin.from), &begin.sides, met),
+                });
+                begin.guess = refined.guess;
+                return Ok(Ok(begin));
+            }
+        }
+        let size = frame.band_size();
+        if worth(size) {
+            let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
+            match self.interior(&sampled, &begin.from, SAMPLE_TOL, None)? {
+                Ok(inner) => begin.from = inner.at,
+                Err(status) => return Ok(Err(status)),
+            }
+            let at = frame.unscaled(&begin.from);
+            let band = frame.nearest(&at, size, &sampled);
+            self.control.passed(1);
+            if 2 * band.len() < begin.list.len() {
+                for &i in &frame.active {
+                    begin.sides[i] = if frame.residual(i, &at) > 0.0 { 1 } else { -1 };
+                }
+                band.iter().for_each(|&i| begin.sides[i] = 0);
+                begin.fixed = Some(frame.survey(&at, &begin.sides, met));
+                begin.list = band;
+            }
+        }
+        Ok(Ok(begin))
+    }
+
     /// Where to start, on the scaled columns: as told, or at the best intercept.
     fn first(&self, start: &[f64]) -> Vec<f64> {
         let frame = self.frame;
@@ -293,7 +375,7 @@ impl Run<'_, '_, '_> {
             && let Some(intercept) = at.get_mut(frame.layout.features)
         {
             // Of a few rows: near is enough.
-            let step = frame.active.len().div_ceil(100_000).max(1);
+            let step = frame.active.len().div_ceil(1000).max(1);
             *intercept = best_intercept(frame.active.iter().step_by(step).filter_map(|&i| {
                 let kink = Kink::new(self.problem.loss, frame.rows.targets[i])?;
                 Some((frame.rows.weights.get(i), kink, 0.0))
@@ -302,12 +384,14 @@ impl Run<'_, '_, '_> {
         at
     }
 
-    /// The interior point method on some rows; a status if the fit is to end.
+    /// The interior point method on some rows, which ends where a gap estimated as this share of the objective is
+    /// enough; a status if the fit is to end.
     fn interior(
         &mut self,
         band: &Band,
         from: &[f64],
         tol: f64,
+        enough: Option<f64>,
     ) -> Result<std::result::Result<Inner, Status>> {
         let frame = self.frame;
         let rows = Rows {
@@ -326,6 +410,7 @@ impl Run<'_, '_, '_> {
             frame,
             problem: self.problem,
             control: self.control,
+            enough: enough.unwrap_or(0.0),
             ended: None,
         };
         let mut control = Control::new(tol, Budget::default(), &mut relay);
@@ -396,26 +481,5 @@ impl Run<'_, '_, '_> {
     fn end(&mut self, (gap, loss): (f64, f64)) -> Status {
         let told = self.control.iterate(self.problem, &self.at, loss, gap);
         told.unwrap_or(Status::IterationLimit)
-    }
-}
-
-/// Tells of the inner iterations as if they were of the whole problem, whose gap is not known yet.
-struct Relay<'r, 'a, 'c> {
-    frame: &'r Frame<'a>,
-    problem: &'r Problem<'a>,
-    control: &'r mut Control<'c>,
-    ended: Option<Status>,
-}
-
-impl Watch for Relay<'_, '_, '_> {
-    fn iterate(&mut self, iteration: &Iteration<'_>) -> ControlFlow<()> {
-        let at = self.frame.unscaled(iteration.parameters);
-        self.ended = self
-            .control
-            .iterate(self.problem, &at, iteration.objective, f64::INFINITY);
-        match self.ended {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
     }
 }

@@ -12,16 +12,16 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::data::{Csr, Dense, Design};
+use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
-use crate::kernel::double_double::{Compensated, DoubleDouble};
+use crate::kernel::double_double::{DoubleDouble, add_products};
 use crate::oracle::products::add_gram;
 use crate::oracle::{Layout, Rows};
 
 /// Rows that one task passes over.
-const CHUNK: usize = 1 << 14;
+const CHUNK: usize = 1 << 11;
 /// Rows within this share of the mean residual are tied or nearly so: all of them belong to the band.
-const TIED: f64 = 1e-4;
+pub(super) const TIED: f64 = 1e-4;
 
 /// The rows as the method sees them: columns of about size 1, an intercept as a column of ones.
 pub(in crate::solve) struct Frame<'a> {
@@ -30,7 +30,7 @@ pub(in crate::solve) struct Frame<'a> {
     /// The same number of parameters, all of them weights.
     pub(super) inner: Layout,
     /// What each column is multiplied by: powers of two.
-    scale: Vec<f64>,
+    pub(super) scale: Vec<f64>,
     pub(super) slopes: (f64, f64),
     /// Rows with a weight above 0.
     pub(in crate::solve) active: Vec<usize>,
@@ -54,6 +54,18 @@ pub(in crate::solve) struct Fixed {
     globs: Vec<(f64, f64, Vec<f64>)>,
     /// Rows that are not where they were thought to be; they are not in the sums.
     pub(super) strays: Vec<usize>,
+}
+
+impl Fixed {
+    /// Rows of which the pull is known and nothing else.
+    pub(super) fn of_pull(pull: Vec<DoubleDouble>) -> Self {
+        Fixed {
+            loss: 0.0,
+            pull,
+            globs: Vec::new(),
+            strays: Vec::new(),
+        }
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -188,6 +200,7 @@ impl<'a> Frame<'a> {
             let (own, others) = values.split_at_mut(list.len() * width);
             own.par_chunks_mut(width.max(1))
                 .zip(list)
+                .with_min_len(CHUNK / 4)
                 .for_each(|(x, &i)| self.lift(i, x));
             let globs = globs.iter().map(|(_, _, x)| x);
             (others.chunks_mut(width.max(1)).zip(globs)).for_each(|(to, x)| to.copy_from_slice(x));
@@ -215,7 +228,7 @@ impl<'a> Frame<'a> {
         let spread = self.spread(sampled);
         let chunks: Vec<Vec<(f64, f64)>> = self
             .active
-            .par_chunks(CHUNK / 16)
+            .par_chunks(CHUNK / 2)
             .map(|chunk| {
                 let mut x = vec![0.0; chunk.len() * width];
                 (x.chunks_mut(width.max(1)).zip(chunk)).for_each(|(x, &i)| self.lift(i, x));
@@ -317,7 +330,7 @@ impl<'a> Frame<'a> {
             for side in parts.iter().map(|part| &part.sides[at]) {
                 weight += side.weight;
                 target += side.target;
-                (pull.iter_mut().zip(&side.pull)).for_each(|(sum, own)| *sum += own.total());
+                (pull.iter_mut().zip(side.pull())).for_each(|(sum, own)| *sum += own);
             }
             for ((sum, own), scale) in pull.iter_mut().zip(&mut fixed.pull).zip(&self.scale) {
                 *sum = sum.scaled(*scale);
@@ -343,7 +356,16 @@ struct Part {
 struct Side {
     weight: f64,
     target: f64,
-    pull: Vec<Compensated>,
+    /// Compensated sums: what they are, and what was rounded off.
+    sums: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+impl Side {
+    fn pull(&self) -> impl Iterator<Item = DoubleDouble> {
+        let both = self.sums.iter().zip(&self.errors);
+        both.map(|(&sum, &error)| DoubleDouble::from(sum) + error)
+    }
 }
 
 impl Part {
@@ -354,7 +376,8 @@ impl Part {
             sides: [(); 2].map(|()| Side {
                 weight: 0.0,
                 target: 0.0,
-                pull: vec![Compensated::default(); width],
+                sums: vec![0.0; width],
+                errors: vec![0.0; width],
             }),
         }
     }
@@ -366,10 +389,15 @@ impl Part {
         own.weight += weight;
         own.target += weight * frame.rows.targets[i];
         let pull = DoubleDouble::from(frame.pull(i, side));
-        let row = frame.rows.design.row(i);
-        row.for_each(|j, x| own.pull[j].add_product(pull, x));
-        if let Some(intercept) = own.pull.get_mut(frame.layout.features) {
-            intercept.add(pull);
+        let (sums, errors) = (&mut own.sums, &mut own.errors);
+        match frame.rows.design.row(i) {
+            Row::Dense32(x) => add_products(pull, x, sums, errors),
+            Row::Dense64(x) => add_products(pull, x, sums, errors),
+            row => row.for_each(|j, x| add_products(pull, &[x], &mut sums[j..], &mut errors[j..])),
+        }
+        let features = frame.layout.features;
+        if features < sums.len() {
+            add_products(pull, &[1.0], &mut sums[features..], &mut errors[features..]);
         }
     }
 }
