@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use wstar::Error;
 use wstar::Model;
 use wstar::data::{
-    self, Applied, Dataset, Encoding, Missing, Preparation, Raw, Target, TargetKind, TextOptions, Unseen,
-    Weighting,
+    self, Applied, Dataset, Encoding, Missing, Preparation, Raw, Schema, Target, TargetKind, TextOptions,
+    Unseen, Weighting,
 };
 use wstar::io::{self, Chunks, Format, Header, ReadOptions, Source};
 use wstar::online::Streamed;
@@ -236,7 +236,7 @@ pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<S
     };
     Ok(Streamed::matching(
         chunks,
-        model.schema.clone(),
+        Schema::clone(&model.schema),
         model.classes.clone(),
         how,
     ))

@@ -16,6 +16,8 @@ pub use density::fit_batch;
 pub use path::fit_path;
 pub use stream::fit_stream;
 
+use std::sync::Arc;
+
 use crate::certify::Certificate;
 use crate::data::{Classes, Dataset, Schema};
 use crate::error::{Error, Result};
@@ -36,11 +38,11 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn into_model(self, settings: &Settings, schema: Schema, classes: Classes) -> Model {
+    fn into_model(self, settings: &Settings, schema: impl Into<Arc<Schema>>, classes: Classes) -> Model {
         Model {
             method: settings.method(),
             settings: settings.clone(),
-            schema,
+            schema: schema.into(),
             classes,
             predictor: self.predictor,
             fit: self.fit,
@@ -105,7 +107,11 @@ pub fn fit_from(
         density::fit(data, settings, &mut watch)?
     };
     let classes = data.classes().cloned().unwrap_or(Classes::NONE);
-    let model = outcome.into_model(settings, data.schema.clone(), classes);
+    let schema = match origin.known {
+        Some(known) => Arc::clone(known.schema(data)),
+        None => Arc::new(data.schema.clone()),
+    };
+    let model = outcome.into_model(settings, schema, classes);
     Ok(Model {
         history: watch.history(),
         ..model

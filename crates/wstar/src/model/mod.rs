@@ -23,6 +23,8 @@ pub use soft_margin::{Case, SoftMargin, SupportPoint, SupportVectors, soft_margi
 pub(crate) use verify::certify_estimate;
 pub use verify::{Verdict, verify, verify_stream};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certificate;
@@ -41,8 +43,8 @@ pub struct Model {
     pub method: Method,
     /// The settings it was made with.
     pub settings: Settings,
-    /// How raw columns become features.
-    pub schema: Schema,
+    /// How raw columns become features: one for all models of a path.
+    pub schema: Arc<Schema>,
     /// The classes; none for a real target.
     pub classes: Classes,
     /// How it predicts.

@@ -17,8 +17,15 @@ use crate::problem::Intercept;
 /// a column, adding up would take longer than the rows.
 const RUN: usize = 256;
 const LONGEST_RUN: usize = 1 << 13;
-/// Lanes over which a block of rows is spread.
-const LANES: usize = 8;
+/// Entries of rows that are read twice, which a core's second cache has room for, and the fewest rows of them: those of
+/// a matrix that lies column by column share lines of memory.
+const BLOCK_ENTRIES: usize = 1 << 17;
+const LEAST_BLOCK: usize = 8;
+/// Lanes over which a block of rows is spread, at least and at most: each has sums for every column, which must be worth it.
+const FEWEST_LANES: usize = 4;
+const MOST_LANES: usize = 8;
+/// Entries to each sum of a lane.
+const ENTRIES_A_SUM: usize = 8;
 /// Rows with room that are kept beyond those that each constraint needs.
 const SPARE: usize = 16;
 
@@ -208,9 +215,11 @@ pub(super) fn gather(
             first_row,
             care,
         };
-        let lanes: Vec<Gathered> = (0..LANES)
+        let entries = rows.design.stored() / ENTRIES_A_SUM;
+        let count = (entries / definition.layout.len().max(1)).clamp(FEWEST_LANES, MOST_LANES);
+        let lanes: Vec<Gathered> = (0..count)
             .into_par_iter()
-            .map(|lane| span.gather(rows.len() * lane / LANES..rows.len() * (lane + 1) / LANES))
+            .map(|lane| span.gather(rows.len() * lane / count..rows.len() * (lane + 1) / count))
             .collect();
         lanes.into_iter().for_each(|lane| total.merge(lane));
         first_row = end;
@@ -274,9 +283,12 @@ impl Span<'_> {
         let design = self.rows.design;
         let entries = design.stored() / design.rows().max(1);
         let run = (4 * layout.width() / entries.max(1)).clamp(RUN, LONGEST_RUN);
+        // Scores and pulls of long rows are taken while they are in the cache.
+        let block = (BLOCK_ENTRIES / entries.max(1)).clamp(LEAST_BLOCK, run);
         let mut start = range.start;
+        let mut summed = start;
         while start < range.end {
-            let end = (start + run).min(range.end);
+            let end = (start + block).min(range.end).min(summed + run);
             let mut plain =
                 (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
             for i in start..end {
@@ -325,11 +337,15 @@ impl Span<'_> {
                     *intercept += plain.alphas.iter().sum::<f64>();
                 }
             }
+            start = end;
+            if end < range.end.min(summed + run) {
+                continue;
+            }
             for (total, pull) in gathered.pulls.iter_mut().zip(&mut pulls) {
                 total.add(*pull);
                 *pull = 0.0;
             }
-            start = end;
+            summed = end;
         }
         gathered
     }

@@ -1,9 +1,9 @@
 //! Where a fit starts: at 0, at given numbers, at another model, or where an earlier fit was when it ended.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use crate::data::{Classes, Schema};
+use crate::data::{Classes, Dataset, Schema};
 use crate::error::{Error, Result};
 use crate::model::{Model, Predictor};
 use crate::reduction::{Reduction, Totals};
@@ -24,8 +24,22 @@ pub struct Origin<'a> {
 /// What fits to the same rows can tell each other.
 #[derive(Debug, Default)]
 pub struct Known {
+    schema: OnceLock<Arc<Schema>>,
     pub(super) totals: OnceLock<Totals>,
     pub(super) columns: SharedColumns,
+}
+
+impl Known {
+    /// The schema of these rows, for all models of them.
+    pub(crate) fn schema(&self, data: &Dataset) -> &Arc<Schema> {
+        self.schema.get_or_init(|| Arc::new(data.schema.clone()))
+    }
+
+    /// Whether a model has it.
+    fn has_schema(&self, model: &Model) -> bool {
+        let schema = self.schema.get();
+        schema.is_some_and(|schema| Arc::ptr_eq(schema, &model.schema))
+    }
 }
 
 impl Origin<'_> {
@@ -47,7 +61,11 @@ pub(super) fn starts(
         (Some(_), Some(_)) => Err(Error::settings("--start and --start-from cannot both be given")),
         (None, None) => Ok(vec![vec![0.0; layout.len()]; reduction.parts.len()]),
         (Some(given), None) => given_start(given, reduction).map(|start| vec![start]),
-        (None, Some(model)) => from_model(model, reduction, schema, classes),
+        (None, Some(model)) => {
+            // Names of many columns take their time to compare.
+            let same = origin.known.is_some_and(|known| known.has_schema(model));
+            from_model(model, reduction, (!same).then_some(schema), classes)
+        }
     }
 }
 
@@ -74,18 +92,20 @@ fn given_start(given: &[f64], reduction: &Reduction) -> Result<Vec<f64>> {
 fn from_model(
     model: &Model,
     reduction: &Reduction,
-    schema: &Schema,
+    other_schema: Option<&Schema>,
     classes: &Classes,
 ) -> Result<Vec<Vec<f64>>> {
     let refused = |why: &str| Error::model(format!("--start-from: {why}"));
     let Predictor::Linear { discriminants, .. } = &model.predictor else {
         return Err(refused("the model has no hyperplanes to start from"));
     };
-    if !model.schema.feature_names().eq(schema.feature_names()) {
-        return Err(refused("the model has other features than the data"));
-    }
-    if model.schema.scaling != schema.scaling {
-        return Err(refused("the model's columns are scaled differently"));
+    if let Some(schema) = other_schema {
+        if !model.schema.feature_names().eq(schema.feature_names()) {
+            return Err(refused("the model has other features than the data"));
+        }
+        if model.schema.scaling != schema.scaling {
+            return Err(refused("the model's columns are scaled differently"));
+        }
     }
     if &model.classes != classes {
         return Err(refused("the model has other classes than the data"));

@@ -1,17 +1,28 @@
 //! The columns of a design, copied once unless they lie together already: a design transposed, so that a column is a row like any other.
 
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
 use crate::kernel::dense::axpy;
 use crate::oracle::Layout;
+use crate::solve::orthant::Growing;
 
 /// Rows that one thread takes at a time.
 const BLOCK: usize = 4096;
+/// How many times sooner an entry of a sparse row is summed than one of a column.
+const ROWS_GAIN: usize = 2;
 /// Sums of sparse columns that are made side by side at most, and the columns that are worth one.
 const PARTS: usize = 4;
 const LEAST_PART: usize = 256;
+
+/// Dense columns whose products are made together, and rows at a time: both stay in a core's second cache.
+const SIDE: usize = 128;
+const SLAB: usize = 1024;
 
 /// The columns, with that of the intercept after those of the features.
 #[derive(Debug)]
@@ -50,6 +61,17 @@ impl Columns {
         }
     }
 
+    /// ‖xⱼ‖².
+    pub(super) fn squared_length(&self, j: usize) -> f64 {
+        if self.layout.is_intercept(j) {
+            self.rows as f64
+        } else if j < self.transposed.rows() {
+            self.transposed.row(j).squared_norm()
+        } else {
+            0.0
+        }
+    }
+
     /// Σᵢ hᵢ xᵢⱼ².
     pub(super) fn square(&self, j: usize, h: &[f64]) -> f64 {
         if self.layout.is_intercept(j) {
@@ -71,57 +93,127 @@ impl Columns {
         }
     }
 
-    /// Σᵢ hᵢ xᵢⱼ xᵢₖ for all pairs of a set of columns, column by column. Pairs of columns that are also in
-    /// `known`, another set with its matrix, are taken from there.
-    pub(super) fn gram(&self, set: &[usize], h: &[f64], known: Option<(&[usize], &[f64])>) -> Vec<f64> {
-        let (known_set, known_gram) = known.unwrap_or((&[], &[]));
-        let places: Vec<Option<usize>> = set.iter().map(|j| known_set.binary_search(j).ok()).collect();
-        let lower: Vec<Vec<f64>> = (0..set.len())
+    /// Σᵢ hᵢ xᵢⱼ xᵢₖ of all columns of a set with those from place `from` on, into both triangles of a matrix; without
+    /// `h` every row counts once.
+    pub(super) fn add_products(
+        &self,
+        design: &Design,
+        set: &[usize],
+        from: usize,
+        h: Option<&[f64]>,
+        gram: &mut Growing,
+    ) {
+        if design.is_sparse() {
+            let rows: Vec<Vec<f64>> = (from..set.len())
+                .into_par_iter()
+                .map_init(
+                    || vec![0.0; self.layout.width()],
+                    |sums, at| {
+                        self.add_rows(design, set[at], h, sums);
+                        let products = set[..=at].iter().map(|&j| sums[j]).collect();
+                        sums.fill(0.0);
+                        products
+                    },
+                )
+                .collect();
+            for (at, row) in (from..).zip(&rows) {
+                gram.column_mut(at)[..=at].copy_from_slice(row);
+                (0..at).for_each(|j| gram.column_mut(j)[at] = row[j]);
+            }
+            return;
+        }
+        let blocks: Vec<(usize, Mat<f64>)> = (0..set.len().div_ceil(SIDE))
             .into_par_iter()
-            .map_init(
-                || vec![0.0; self.rows],
-                |weighted, a| {
-                    let row = |b: usize| {
-                        let (place, other) = (places[a]?, places[b]?);
-                        Some(known_gram[place * known_set.len() + other])
-                    };
-                    if (0..=a).all(|b| row(b).is_some()) {
-                        return (0..=a).filter_map(row).collect();
-                    }
-                    self.add_weighted(set[a], 1.0, h, weighted);
-                    let products = (0..=a)
-                        .map(|b| row(b).unwrap_or_else(|| self.dot(set[b], weighted)))
-                        .collect();
-                    self.clear(set[a], weighted);
-                    products
-                },
-            )
+            .map(|block| {
+                let own = block * SIDE..((block + 1) * SIDE).min(set.len());
+                // Of two new columns the later one sees to their product.
+                let first = from.max(own.start);
+                (first, self.dense_products(&set[own], &set[first..], h))
+            })
             .collect();
-        let mut gram = vec![0.0; set.len() * set.len()];
-        for (a, row) in lower.iter().enumerate() {
-            for (b, &value) in row.iter().enumerate() {
-                gram[a * set.len() + b] = value;
-                gram[b * set.len() + a] = value;
+        for (block, (first, products)) in blocks.iter().enumerate() {
+            let own = block * SIDE..block * SIDE + products.nrows();
+            for (at, product) in (*first..set.len()).zip(products.col_iter()) {
+                for (j, &product) in own.clone().zip(product.iter()) {
+                    gram.column_mut(at)[j] = product;
+                    gram.column_mut(j)[at] = product;
+                }
             }
-        }
-        gram
-    }
-
-    /// Puts 0 wherever column `j` has an entry.
-    fn clear(&self, j: usize, v: &mut [f64]) {
-        if self.transposed.is_sparse() && !self.layout.is_intercept(j) {
-            if j < self.transposed.rows() {
-                self.transposed.row(j).for_each(|i, _| v[i] = 0.0);
-            }
-        } else {
-            v.fill(0.0);
         }
     }
 
-    /// Σ along·xⱼ over the chosen columns.
-    pub(super) fn combine(&self, chosen: &[usize], along: &[f64]) -> Vec<f64> {
+    /// Σᵢ hᵢ xᵢⱼ xᵢₖ of some dense columns with others.
+    fn dense_products(&self, left: &[usize], right: &[usize], h: Option<&[f64]>) -> Mat<f64> {
+        let mut products = Mat::zeros(left.len(), right.len());
+        let mut packed = [Vec::new(), Vec::new()];
+        for first in (0..self.rows).step_by(SLAB) {
+            let span = first..(first + SLAB).min(self.rows);
+            let rows = span.len();
+            let [x, y] = &mut packed;
+            self.pack(left, span.clone(), h, x);
+            for (at, right) in right.chunks(SIDE).enumerate() {
+                self.pack(right, span.clone(), None, y);
+                let x = MatRef::from_column_major_slice(x, rows, left.len());
+                let y = MatRef::from_column_major_slice(y, rows, right.len());
+                let to = products.as_mut().subcols_mut(at * SIDE, right.len());
+                matmul(to, Accum::Add, x.transpose(), y, 1.0, Par::Seq);
+            }
+        }
+        products
+    }
+
+    /// Writes some rows of dense columns one after another.
+    fn pack(&self, chosen: &[usize], span: Range<usize>, h: Option<&[f64]>, out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(chosen.len() * span.len(), 0.0);
+        for (&j, out) in chosen.iter().zip(out.chunks_exact_mut(span.len().max(1))) {
+            if self.layout.is_intercept(j) {
+                out.fill(1.0);
+            } else if let Some(part) = dense_part(&self.transposed, j, span.clone()) {
+                part.add_to(1.0, out);
+            }
+            if let Some(h) = h {
+                out.iter_mut()
+                    .zip(&h[span.clone()])
+                    .for_each(|(out, h)| *out *= h);
+            }
+        }
+    }
+
+    /// sums += X̃ᵀ(h∘xⱼ), by the sparse rows that column `j` meets: few, for most columns.
+    fn add_rows(&self, design: &Design, j: usize, h: Option<&[f64]>, sums: &mut [f64]) {
+        let (sums, intercept) = sums.split_at_mut(self.layout.features);
+        let mut add = |i: usize, x: f64| {
+            let scale = h.map_or(x, |h| h[i] * x);
+            design.row(i).add_to(scale, sums);
+            intercept.iter_mut().for_each(|sum| *sum += scale);
+        };
+        if self.layout.is_intercept(j) {
+            (0..self.rows).for_each(|i| add(i, 1.0));
+        } else if j < self.transposed.rows() {
+            self.transposed.row(j).for_each(add);
+        }
+    }
+
+    /// Σ along·xⱼ over the chosen columns of a design.
+    pub(super) fn combine(&self, design: &Design, chosen: &[usize], along: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         if self.transposed.is_sparse() {
+            let entries = |j: usize| match j < self.transposed.rows() {
+                true => self.transposed.row(j).stored(),
+                false => 0,
+            };
+            let pairs = || chosen.iter().zip(along).filter(|(_, d)| **d != 0.0);
+            if pairs().map(|(&j, _)| entries(j)).sum::<usize>() * ROWS_GAIN > design.stored() {
+                let mut whole = vec![0.0; self.layout.width()];
+                pairs().for_each(|(&j, &d)| whole[j] = d);
+                let (w, b) = self.layout.output(&whole, 0);
+                out.par_chunks_mut(BLOCK).enumerate().for_each(|(block, out)| {
+                    design.scores(block * BLOCK..block * BLOCK + out.len(), w, out);
+                    out.iter_mut().for_each(|out| *out += b);
+                });
+                return out;
+            }
             // A fixed number of sums, so that the bits do not depend on the threads.
             let part = chosen.len().div_ceil(PARTS).max(LEAST_PART);
             let parts: Vec<Vec<f64>> = chosen
@@ -253,7 +345,22 @@ mod tests {
                 assert_eq!(columns.square(j, &v), expected);
             }
             assert_eq!(columns.dot(21, &v), v.iter().sum::<f64>());
-            let combined = columns.combine(&all, &along);
+            for h in [None, Some(v.as_slice())] {
+                let set = [7, 21, 3, 0, 20, 12];
+                let mut gram = Growing::default();
+                for (from, size) in [(0, 2), (2, 3), (3, 6)] {
+                    gram.resize(size);
+                    columns.add_products(&design, &set[..size], from, h, &mut gram);
+                }
+                let entry = |i: usize, j: usize| rows[i].get(j).copied().unwrap_or(1.0);
+                for (a, &j) in set.iter().enumerate() {
+                    for (b, &k) in set.iter().enumerate() {
+                        let terms = (0..37).map(|i| h.map_or(1.0, |h| h[i]) * entry(i, j) * entry(i, k));
+                        assert_eq!(gram.column(a)[b], terms.sum::<f64>());
+                    }
+                }
+            }
+            let combined = columns.combine(&design, &all, &along);
             for (row, combined) in rows.iter().zip(combined) {
                 let expected: f64 = row.iter().zip(&along).map(|(x, d)| x * d).sum();
                 assert_eq!(combined, expected + along[21]);

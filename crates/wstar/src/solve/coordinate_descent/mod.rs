@@ -7,8 +7,11 @@
 //! not matter. Where the parameters are few the model is the whole Hessian; else it is made of
 //! the columns of a working set.
 
+mod column_model;
 mod columns;
+mod pulls;
 mod scores;
+mod set_gram;
 mod shared;
 mod working_set;
 

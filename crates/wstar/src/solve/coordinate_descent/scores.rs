@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 100;
 
 /// Scores, and what the loss makes of them.
 pub(super) struct Scores<'a> {
-    rows: &'a Rows<'a>,
+    pub(super) rows: &'a Rows<'a>,
     loss: LossName,
     /// zᵢ.
     pub(super) scores: Vec<f64>,
@@ -92,6 +92,12 @@ impl<'a> Scores<'a> {
             slope: sum.slope + point.slope,
             curvature: sum.curvature + point.curvature,
         })
+    }
+
+    /// Goes to other scores.
+    pub(super) fn replace(&mut self, scores: Vec<f64>) {
+        self.scores = scores;
+        self.differentiate();
     }
 
     /// Moves the scores by step·q.

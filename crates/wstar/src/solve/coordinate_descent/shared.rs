@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::oracle::{Layout, Rows, Weights};
+use crate::oracle::{Layout, Rows};
 use crate::solve::coordinate_descent::columns::Columns;
-
-/// A set of columns and their Gram matrix.
-pub(super) type SetGram = (Vec<usize>, Vec<f64>);
+use crate::solve::coordinate_descent::pulls::Pulls;
+use crate::solve::coordinate_descent::set_gram::SetGram;
 
 /// The columns of one design, made once for all fits that are given the same.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +21,41 @@ struct Made {
     squares: OnceLock<Vec<f64>>,
     /// Of rows that count once.
     gram: Mutex<SetGram>,
+    /// Where the last fit of least squares ended.
+    end: Mutex<Option<End>>,
+}
+
+/// A point of least squares, of rows that all count the same, and what is known there.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) weight: f64,
+    pub(super) at: Vec<f64>,
+    /// The weight and the end of the fit before.
+    pub(super) before: Option<(f64, Vec<f64>)>,
+    pub(super) scores: Vec<f64>,
+    pub(super) pulls: Pulls,
+}
+
+impl End {
+    /// Where the optimum of rows that count `weight` times is to be expected: along the penalties it moves on straight
+    /// lines for as long as no weight comes or goes (Osborne, Presnell and Turlach 2000).
+    pub(super) fn expected(&self, weight: f64) -> Option<Vec<f64>> {
+        let (before, from) = self.before.as_ref()?;
+        let step = (weight.recip() - self.weight.recip()) / (self.weight.recip() - before.recip());
+        let pairs = self.at.iter().zip(from);
+        let expected = pairs.map(|(&at, &from)| {
+            let to = at + step * (at - from);
+            // Those that came or went are not on a line, and those that would cross 0 end there.
+            if at * from <= 0.0 || !to.is_finite() {
+                at
+            } else if to * at <= 0.0 {
+                0.0
+            } else {
+                to
+            }
+        });
+        Some(expected.collect())
+    }
 }
 
 impl SharedColumns {
@@ -34,42 +68,38 @@ impl SharedColumns {
         Ok(self.0.columns.get_or_init(|| made))
     }
 
-    /// Σᵢ cᵢ xᵢⱼ² of every column.
-    pub(super) fn squares(&self, columns: &Columns, rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
-        let all = |weights: &[f64]| -> Vec<f64> {
-            let columns = (0..layout.len())
-                .into_par_iter()
-                .map(|j| columns.square(j, weights));
-            columns.collect()
-        };
-        match &rows.weights {
-            Weights::Each(weights) => all(weights),
-            Weights::Same(weight) => {
-                let squares = self.0.squares.get_or_init(|| all(&vec![1.0; rows.len()]));
-                squares.iter().map(|square| weight * square).collect()
-            }
-        }
+    /// ‖xⱼ‖² of every column.
+    pub(super) fn squares(&self, columns: &Columns, layout: Layout) -> &[f64] {
+        self.0.squares.get_or_init(|| {
+            let all = (0..layout.len()).into_par_iter();
+            all.map(|j| columns.squared_length(j)).collect()
+        })
     }
 
-    /// Takes the last Gram matrix of least squares, for these weights; it may be of no column.
-    pub(super) fn take_gram(&self, weights: &Weights<'_>) -> SetGram {
-        match (weights, self.0.gram.lock()) {
-            (Weights::Same(weight), Ok(mut kept)) => {
-                let (set, mut gram) = std::mem::take(&mut *kept);
-                gram.iter_mut().for_each(|product| *product *= weight);
-                (set, gram)
-            }
-            _ => SetGram::default(),
-        }
+    /// Takes the last Gram matrix of rows that count once; it may be of no column.
+    pub(super) fn take_gram(&self) -> SetGram {
+        let kept = self.0.gram.lock();
+        kept.map(|mut kept| std::mem::take(&mut *kept))
+            .unwrap_or_default()
     }
 
     /// Keeps one for the next fit.
-    pub(super) fn keep_gram(&self, weights: &Weights<'_>, (set, mut gram): SetGram) {
-        if let (&Weights::Same(weight), Ok(mut kept)) = (weights, self.0.gram.lock())
-            && weight > 0.0
-        {
-            gram.iter_mut().for_each(|product| *product /= weight);
-            *kept = (set, gram);
+    pub(super) fn keep_gram(&self, gram: SetGram) {
+        if let Ok(mut kept) = self.0.gram.lock() {
+            *kept = gram;
+        }
+    }
+
+    /// Takes the end of the last fit, if this one starts there.
+    pub(super) fn take_end(&self, start: &[f64]) -> Option<End> {
+        let mut kept = self.0.end.lock().ok()?;
+        kept.take().filter(|end| end.at == start)
+    }
+
+    /// Keeps where a fit ended.
+    pub(super) fn keep_end(&self, end: End) {
+        if let Ok(mut kept) = self.0.end.lock() {
+            *kept = Some(end);
         }
     }
 }

@@ -2,22 +2,27 @@
 //!
 //! The weights that are not 0 and those nearest to being pulled away from it (Massias, Gramfort and Salmon
 //! 2018; Johnson and Guestrin 2015) make a problem of their own, which is solved until its own gap is a
-//! fraction of the whole one; a pass over all columns then says how far the whole has come, and who is
-//! next. The set grows with the support, so the columns outside are read once for every set.
+//! fraction of the whole one; a pass over the columns that could be pulled then says how far the whole has come, and who is
+//! next. The set grows with the support, so the columns outside are read once for every set, at most.
+//!
+//! Least squares on the same rows under another penalty begin where the last fit ended, with its products of columns.
 
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::kernel::dense::{axpy, dot};
+use crate::kernel::dense::dot;
 use crate::loss::LossName;
-use crate::oracle::{Layout, Rows};
+use crate::oracle::{Layout, Rows, Weights};
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::coordinate_descent::CoordinateDescent;
+use crate::solve::coordinate_descent::column_model::ColumnModel;
 use crate::solve::coordinate_descent::columns::Columns;
+use crate::solve::coordinate_descent::pulls::Pulls;
 use crate::solve::coordinate_descent::scores::Scores;
-use crate::solve::coordinate_descent::shared::SetGram;
-use crate::solve::orthant::{Curved, Effort, Gram, MOST_FAILED, Model, Stepped, least_along};
+use crate::solve::coordinate_descent::set_gram::SetGram;
+use crate::solve::coordinate_descent::shared::End;
+use crate::solve::orthant::{Gram, MOST_FAILED, Model, least_along};
 use crate::solve::{Control, Solution};
 use crate::watch::Status;
 
@@ -36,71 +41,6 @@ const LAST_RESORT: usize = 4000;
 /// Sets without a better gap, after which rounding has the last word.
 const PATIENCE: u32 = 5;
 
-/// A quadratic by the columns of a working set.
-struct ColumnModel<'a> {
-    columns: &'a Columns,
-    set: &'a [usize],
-    /// The curvature of every row.
-    rows: &'a [f64],
-    diagonal: &'a [f64],
-    gradient: &'a [f64],
-    /// The curvature of every row times how far its score has moved.
-    pulls: Vec<f64>,
-}
-
-impl Curved for ColumnModel<'_> {
-    fn curvature(&self, j: usize) -> f64 {
-        self.diagonal[j]
-    }
-
-    fn slopes(&self) -> Vec<f64> {
-        let all = (0..self.set.len()).into_par_iter();
-        all.map(|j| self.slope(j)).collect()
-    }
-
-    fn product(&mut self, face: &[usize], along: &[f64]) -> Result<Vec<f64>> {
-        let pulls = self.pulls_of(face, along);
-        let columns = face.par_iter().map(|&j| self.columns.dot(self.set[j], &pulls));
-        Ok(columns.collect())
-    }
-
-    fn shift(&mut self, face: &[usize], by: &[f64]) -> Result<()> {
-        let pulls = self.pulls_of(face, by);
-        axpy(1.0, &pulls, &mut self.pulls);
-        Ok(())
-    }
-
-    fn effort(&self) -> Effort {
-        Effort {
-            face_tol: 1e-4,
-            most_products: 100,
-            most_stops: 10,
-            most_faces: 3,
-            most_rounds: 30,
-        }
-    }
-}
-
-impl Stepped for ColumnModel<'_> {
-    fn slope(&self, j: usize) -> f64 {
-        self.gradient[j] + self.columns.dot(self.set[j], &self.pulls)
-    }
-
-    fn step(&mut self, j: usize, by: f64) {
-        self.columns
-            .add_weighted(self.set[j], by, self.rows, &mut self.pulls);
-    }
-}
-
-impl ColumnModel<'_> {
-    fn pulls_of(&self, face: &[usize], along: &[f64]) -> Vec<f64> {
-        let chosen: Vec<usize> = face.iter().map(|&j| self.set[j]).collect();
-        let mut pulls = self.columns.combine(&chosen, along);
-        pulls.iter_mut().zip(self.rows).for_each(|(pull, h)| *pull *= h);
-        pulls
-    }
-}
-
 /// The state of the descent.
 struct Descent<'a> {
     columns: &'a Columns,
@@ -112,9 +52,11 @@ struct Descent<'a> {
     sizes: Vec<f64>,
     scores: Scores<'a>,
     at: Vec<f64>,
-    /// The last set's Gram matrix, where it stays the same: for least squares.
+    /// The products of the set's columns, of rows that count once or as much as they curve the loss.
     gram: SetGram,
-    /// The largest set that gets one.
+    /// What those are to be multiplied by, where they stay the same: for least squares.
+    constant: Option<f64>,
+    /// The largest set that gets them.
     largest_gram: usize,
     /// The share of the greatest curvature that is added to a model which promised too much.
     damping: f64,
@@ -136,31 +78,62 @@ pub(super) fn solve(
         settings.largest_set_gram,
     );
     let columns = shared.columns(rows, layout)?;
-    let all: Vec<usize> = (0..layout.len()).collect();
+    let squares = shared.squares(columns, layout);
     let steepest = steepest(problem.loss);
-    let squares = shared.squares(columns, rows, layout);
-    let constant = problem.loss == LossName::Squared;
+    let constant = match &rows.weights {
+        &Weights::Same(weight) if problem.loss == LossName::Squared && weight > 0.0 => Some(weight),
+        _ => None,
+    };
+    let end = constant.and_then(|weight| {
+        let mut end = shared.take_end(start)?;
+        end.pulls.multiply(weight / end.weight);
+        Some(end)
+    });
+    let mut before = None;
+    let mut expected = None;
+    let (scores, pulls) = match end {
+        Some(end) => {
+            // A linear system leads there as well.
+            let many = start.iter().filter(|w| **w != 0.0).count() > CONSTANT_GRAM * largest_gram;
+            expected = constant.filter(|_| many).and_then(|weight| end.expected(weight));
+            before = Some((end.weight, end.at));
+            (end.scores, Some(end.pulls))
+        }
+        None => {
+            let all: Vec<usize> = (0..layout.len()).collect();
+            (columns.combine(rows.design, &all, start), None)
+        }
+    };
     let mut descent = Descent {
         columns,
         loss: problem.loss,
         layout,
-        penalties: all.iter().map(|&j| problem.penalty_of(j)).collect(),
-        sizes: squares.iter().map(|square| steepest * square).collect(),
-        scores: Scores::new(rows, problem.loss, columns.combine(&all, start)),
-        at: start.to_vec(),
-        gram: if constant {
-            shared.take_gram(&rows.weights)
-        } else {
-            SetGram::default()
+        penalties: (0..layout.len()).map(|j| problem.penalty_of(j)).collect(),
+        sizes: match &rows.weights {
+            Weights::Same(weight) => squares.iter().map(|square| steepest * weight * square).collect(),
+            Weights::Each(weights) => (0..layout.len())
+                .into_par_iter()
+                .map(|j| steepest * columns.square(j, weights))
+                .collect(),
         },
-        largest_gram: if constant {
-            CONSTANT_GRAM * largest_gram
-        } else {
-            largest_gram
+        scores: Scores::new(rows, problem.loss, scores),
+        at: start.to_vec(),
+        gram: constant.map(|_| shared.take_gram()).unwrap_or_default(),
+        constant,
+        largest_gram: match constant {
+            Some(_) => CONSTANT_GRAM * largest_gram,
+            None => largest_gram,
         },
         damping: 1e-13,
         failed: 0,
     };
+    let mut pulls = pulls.unwrap_or_else(|| {
+        control.passed(1);
+        Pulls::new(columns, layout.len(), &descent.scores.slopes)
+    });
+    if let Some(expected) = expected {
+        descent.go_if_lower(expected);
+    }
     let free_intercept = problem.intercept == Intercept::Free && layout.intercept;
     let mut best_gap = f64::INFINITY;
     let mut best_objective = f64::INFINITY;
@@ -170,9 +143,19 @@ pub(super) fn solve(
         if free_intercept {
             descent.at[layout.features] += descent.scores.centre();
         }
-        let here = problem.gradient(&descent.at)?;
+        control.passed(1);
+        let slopes = &descent.scores.slopes;
+        pulls.follow(columns, squares, slopes, &descent.at, &descent.penalties);
+        let here = Evaluated {
+            objective: descent.scores.value + problem.penalty_value(&descent.at),
+            loss: descent.scores.value,
+            gradient: std::mem::take(&mut pulls.gradient),
+            hessian: Vec::new(),
+        };
         let gap = problem.gap(&descent.at, &here);
-        if let Some(status) = control.iterate(problem, &descent.at, here.objective, gap) {
+        let ended = control.iterate(problem, &descent.at, here.objective, gap);
+        pulls.gradient = here.gradient;
+        if let Some(status) = ended {
             break status;
         }
         if gap < 0.9 * best_gap || here.objective < best_objective - 1e-12 * best_objective.abs() {
@@ -185,17 +168,34 @@ pub(super) fn solve(
         }
         best_gap = best_gap.min(gap);
         best_objective = best_objective.min(here.objective);
-        let set = descent.choose(&here, &mut size);
+        let mut set = descent.choose(&pulls.gradient, &mut size);
+        if constant.is_some() && set.len() <= descent.largest_gram {
+            // Columns whose products are known may as well take part.
+            let most = descent.largest_gram;
+            descent.gram.include(rows.design, columns, &set, None, most);
+            set.clone_from(&descent.gram.set);
+        }
+        pulls.settle(columns, &set);
         let aim = 0.3 * control.tol * here.objective.abs().max(1.0);
-        descent.solve_set(&set, aim.max(SET_SHARE * gap), control)?;
-        // Steps add up their rounding; the scores of the set's few columns are cheap.
-        let support: Vec<usize> = set.into_iter().filter(|&j| descent.at[j] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&j| descent.at[j]).collect();
-        descent.scores.scores = columns.combine(&support, &weights);
-        descent.scores.differentiate();
+        let gradient = set.iter().map(|&j| pulls.gradient[j]).collect();
+        // Linear systems are solved exactly or not at all.
+        let exact = constant.is_some() && set.len() <= descent.largest_gram;
+        let target = if exact { aim } else { aim.max(SET_SHARE * gap) };
+        descent.solve_set(&set, gradient, target, control)?;
+        // Parts of steps, and those of an intercept, add up their rounding; the scores of the set's few columns are cheap.
+        if problem.loss != LossName::Squared || layout.intercept {
+            descent.score_afresh(&set);
+        }
     };
-    if constant {
-        shared.keep_gram(&rows.weights, descent.gram);
+    if let Some(weight) = constant {
+        shared.keep_gram(descent.gram);
+        shared.keep_end(End {
+            weight,
+            at: descent.at.clone(),
+            before,
+            scores: descent.scores.scores,
+            pulls,
+        });
     }
     Ok(Solution {
         parameters: descent.at,
@@ -207,8 +207,29 @@ pub(super) fn solve(
 }
 
 impl Descent<'_> {
+    /// Goes to another point, if the objective is lower there.
+    fn go_if_lower(&mut self, to: Vec<f64>) {
+        let penalty = |at: &[f64]| -> f64 { at.iter().zip(&self.penalties).map(|(&w, p)| p.of(w)).sum() };
+        let all: Vec<usize> = (0..to.len()).collect();
+        let scores = self.columns.combine(self.scores.rows.design, &all, &to);
+        let here = self.scores.value + penalty(&self.at);
+        let there = Scores::new(self.scores.rows, self.loss, scores);
+        if there.value + penalty(&to) < here {
+            (self.scores, self.at) = (there, to);
+        }
+    }
+
+    /// Computes the scores of weights that are 0 outside a set.
+    fn score_afresh(&mut self, set: &[usize]) {
+        let support: Vec<usize> = set.iter().copied().filter(|&j| self.at[j] != 0.0).collect();
+        let weights: Vec<f64> = support.iter().map(|&j| self.at[j]).collect();
+        let design = self.scores.rows.design;
+        self.scores
+            .replace(self.columns.combine(design, &support, &weights));
+    }
+
     /// The support and the weights nearest to leaving 0, in order.
-    fn choose(&self, here: &Evaluated, size: &mut usize) -> Vec<usize> {
+    fn choose(&self, gradient: &[f64], size: &mut usize) -> Vec<usize> {
         let mut set = Vec::new();
         let mut others: Vec<(f64, usize)> = Vec::new();
         let mut pulled = 0;
@@ -217,7 +238,7 @@ impl Descent<'_> {
             if w != 0.0 || penalty.l1 == 0.0 {
                 set.push(j);
             } else if self.sizes[j] > 0.0 {
-                let slack = penalty.l1 - here.gradient[j].abs();
+                let slack = penalty.l1 - gradient[j].abs();
                 pulled += usize::from(slack < 0.0);
                 others.push((slack / self.sizes[j].sqrt(), j));
             }
@@ -233,15 +254,17 @@ impl Descent<'_> {
         set
     }
 
-    /// Newton steps on the set until its own gap is at most `target`.
-    fn solve_set(&mut self, set: &[usize], target: f64, control: &Control<'_>) -> Result<()> {
+    /// Newton steps on the set until its own gap is at most `target`, from a point where its gradient is known.
+    fn solve_set(
+        &mut self,
+        set: &[usize],
+        mut gradient: Vec<f64>,
+        target: f64,
+        control: &Control<'_>,
+    ) -> Result<()> {
         let penalties: Vec<Penalty> = set.iter().map(|&j| self.penalties[j]).collect();
-        let intercept = self.layout.intercept && penalties.last().is_some_and(|penalty| penalty.is_none());
+        let intercept = penalties.iter().any(|penalty| penalty.is_none());
         for _ in 0..MOST_STEPS {
-            let gradient: Vec<f64> = set
-                .par_iter()
-                .map(|&j| self.columns.dot(j, &self.scores.slopes))
-                .collect();
             let start: Vec<f64> = set.iter().map(|&j| self.at[j]).collect();
             let penalty: f64 = start.iter().zip(&penalties).map(|(&w, p)| p.of(w)).sum();
             let objective = self.scores.value + penalty;
@@ -249,14 +272,20 @@ impl Descent<'_> {
             if gap <= target || control.out_of_budget().is_some() {
                 break;
             }
-            let model_target = if self.loss == LossName::Squared {
+            let squared = self.loss == LossName::Squared;
+            let model_target = if squared {
                 0.5 * target
             } else {
                 (MODEL_SHARE * gap).max(0.1 * target)
             };
             let next = self.minimise_model(set, &penalties, &start, &gradient, model_target)?;
             let along: Vec<f64> = next.iter().zip(&start).map(|(next, w)| next - w).collect();
-            let moved = self.columns.combine(set, &along);
+            // Afresh, for steps would add up their rounding.
+            let (chosen, weights): (Vec<usize>, Vec<f64>) =
+                set.iter().zip(&next).filter(|(_, w)| **w != 0.0).unzip();
+            let scores = self.columns.combine(self.scores.rows.design, &chosen, &weights);
+            let pairs = scores.iter().zip(&self.scores.scores);
+            let moved: Vec<f64> = pairs.map(|(new, old)| new - old).collect();
             let next_penalty: f64 = next.iter().zip(&penalties).map(|(&w, p)| p.of(w)).sum();
             let promised = (dot(&gradient, &along) + next_penalty - penalty).min(0.0);
             let noise = 1e-14 * objective.abs();
@@ -264,6 +293,7 @@ impl Descent<'_> {
             let step = if there <= objective + 0.01 * promised + noise {
                 self.failed = 0;
                 self.damping = (0.1 * self.damping).max(1e-13);
+                self.scores.replace(scores);
                 1.0
             } else {
                 self.failed += 1;
@@ -277,9 +307,9 @@ impl Descent<'_> {
                 if least >= objective {
                     continue;
                 }
+                self.scores.advance(&moved, step);
                 step
             };
-            self.scores.advance(&moved, step);
             for (k, &j) in set.iter().enumerate() {
                 self.at[j] = if step == 1.0 {
                     next[k]
@@ -290,9 +320,14 @@ impl Descent<'_> {
             if intercept {
                 self.at[self.layout.features] += self.scores.centre();
             }
-            if -promised <= noise && gap <= 0.0 {
+            // The model of squares is the loss itself, and has seen to the gap.
+            if (squared && step == 1.0) || (-promised <= noise && gap <= 0.0) {
                 break;
             }
+            gradient = set
+                .par_iter()
+                .map(|&j| self.columns.dot(j, &self.scores.slopes))
+                .collect();
         }
         Ok(())
     }
@@ -310,24 +345,36 @@ impl Descent<'_> {
         let curvatures = &self.scores.curvatures;
         let loss = self.scores.value;
         if set.len() <= self.largest_gram {
-            let constant = self.loss == LossName::Squared;
-            let known = constant.then_some((self.gram.0.as_slice(), self.gram.1.as_slice()));
-            self.gram = (set.to_vec(), self.columns.gram(set, curvatures, known));
-            let gram = Gram::new(&self.gram.1, gradient.to_vec());
+            if self.constant.is_none() {
+                self.gram = SetGram::default();
+                let design = self.scores.rows.design;
+                self.gram
+                    .include(design, self.columns, set, Some(curvatures), set.len());
+            }
+            let times = self.constant.unwrap_or(1.0);
+            let (matrix, factor) = (self.gram.matrix.view(), &mut self.gram.factor);
+            let gram = Gram::new(matrix, times, gradient.to_vec(), factor);
             let model = Model::new(gram, penalties, &ridge, start, loss, gradient);
-            return Ok(model.by_sweeps(target)?.at);
+            let minimum = match self.constant {
+                Some(_) => model.by_face_and_sweeps(target)?,
+                None => model.by_sweeps(target)?,
+            };
+            return Ok(minimum.at);
         }
         let diagonal: Vec<f64> = set
             .par_iter()
             .map(|&j| self.columns.square(j, curvatures))
             .collect();
         let model = ColumnModel {
+            design: self.scores.rows.design,
             columns: self.columns,
             set,
             rows: curvatures,
             diagonal: &diagonal,
             gradient,
             pulls: vec![0.0; curvatures.len()],
+            is_loss: self.loss == LossName::Squared,
+            last: start.iter().map(|w| *w != 0.0).collect(),
         };
         let minimum = Model::new(model, penalties, &ridge, start, loss, gradient).by_sweeps(target)?;
         if !minimum.reached && set.len() <= LAST_RESORT {

@@ -7,13 +7,15 @@ use crate::kernel::dense::{axpy, dot};
 /// Curvature below this share of what the diagonal promises is none.
 pub(crate) const FLAT: f64 = 1e-15;
 
-/// Solves H d = r until the preconditioned residual has fallen to the share `tol`, in `most` products at most. A direction
+/// Solves H d = r until the preconditioned residual has fallen to the share `tol`, or no entry of the residual is more than
+/// `enough`, in `most` products at most. A direction
 /// without curvature along which the quadratic falls is given instead, where there is one.
 pub(crate) fn conjugate_gradients(
     mut product: impl FnMut(&[f64]) -> Result<Vec<f64>>,
     diagonal: &[f64],
     r: &[f64],
     tol: f64,
+    enough: f64,
     most: usize,
 ) -> Result<Vec<f64>> {
     let precondition = |r: &[f64]| -> Vec<f64> {
@@ -26,7 +28,7 @@ pub(crate) fn conjugate_gradients(
     let mut size = dot(&residual, &p);
     let first = size;
     for _ in 0..most {
-        if size <= tol * tol * first || size == 0.0 {
+        if size <= tol * tol * first || residual.iter().all(|r| r.abs() <= enough) {
             break;
         }
         let hp = product(&p)?;

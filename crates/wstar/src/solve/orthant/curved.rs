@@ -21,8 +21,8 @@ pub(crate) trait Curved {
         false
     }
 
-    /// A direction of descent over a face: nearly (H + own)⁻¹·falls.
-    fn newton(&mut self, face: &[usize], own: &[f64], falls: &[f64]) -> Result<Vec<f64>> {
+    /// A direction of descent over a face: nearly (H + own)⁻¹·falls. Falls of not more than `enough` may be left.
+    fn newton(&mut self, face: &[usize], own: &[f64], falls: &[f64], enough: f64) -> Result<Vec<f64>> {
         let diagonal: Vec<f64> = face
             .iter()
             .zip(own)
@@ -35,7 +35,7 @@ pub(crate) trait Curved {
             Ok(product)
         };
         let most = effort.most_products.min(2 * face.len() + 10);
-        conjugate_gradients(product, &diagonal, falls, effort.face_tol, most)
+        conjugate_gradients(product, &diagonal, falls, effort.face_tol, enough, most)
     }
 }
 
@@ -68,9 +68,11 @@ pub(crate) struct Effort {
     pub(crate) most_faces: usize,
     /// Rounds at most.
     pub(crate) most_rounds: usize,
+    /// Sweeps over the weights that are not 0, for each sweep over all.
+    pub(crate) short_sweeps: usize,
 }
 
-pub(super) fn add_product(product: &mut [f64], own: &[f64], along: &[f64]) {
+pub(crate) fn add_product(product: &mut [f64], own: &[f64], along: &[f64]) {
     for ((product, own), along) in product.iter_mut().zip(own).zip(along) {
         *product += own * along;
     }

@@ -1,36 +1,71 @@
 //! Quadratics by their whole Hessian, and by products with it.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Mat, MatMut, Par};
+use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::oracle::{Oracle, Query};
 use crate::solve::orthant::curved::{Curved, Effort, Pulled, Stepped};
+use crate::solve::orthant::factor::{Factor, Scaled};
+use crate::solve::orthant::growing::Square;
 
-/// A quadratic by its whole Hessian, column by column.
+/// Products of which a few threads are done sooner than one.
+const MANY: usize = 1 << 17;
+/// Slopes that one thread moves at a time.
+const BLOCK: usize = 512;
+
+/// A quadratic by its whole Hessian, a multiple of a matrix.
 pub(crate) struct Gram<'a> {
-    hessian: &'a [f64],
+    matrix: Square<'a>,
+    times: f64,
     slopes: Vec<f64>,
+    /// Of the last face; it may be one of an earlier model with the same matrix.
+    factor: &'a mut Factor,
 }
 
 impl<'a> Gram<'a> {
     /// With these slopes to begin with.
-    pub(crate) fn new(hessian: &'a [f64], slopes: Vec<f64>) -> Self {
-        Gram { hessian, slopes }
+    pub(crate) fn new(matrix: Square<'a>, times: f64, slopes: Vec<f64>, factor: &'a mut Factor) -> Self {
+        Gram {
+            matrix,
+            times,
+            slopes,
+            factor,
+        }
     }
 
-    fn column(&self, j: usize) -> &'a [f64] {
-        let length = self.slopes.len();
-        &self.hessian[j * length..(j + 1) * length]
+    /// `times` the rows of the matrix, times a vector over some coordinates.
+    fn rows_times(&self, rows: &[usize], face: &[usize], along: &[f64]) -> Vec<f64> {
+        let mut whole = vec![0.0; self.slopes.len()];
+        face.iter()
+            .zip(along)
+            .for_each(|(&j, &d)| whole[j] = self.times * d);
+        let row = |&j: &usize| dot(self.matrix.column(j), &whole);
+        if rows.len() * whole.len() < MANY {
+            return rows.iter().map(row).collect();
+        }
+        rows.par_iter().map(row).collect()
+    }
+
+    /// Adds a multiple of columns to a vector.
+    fn add_columns(&self, face: &[usize], along: &[f64], to: &mut [f64]) {
+        let add = |from: usize, to: &mut [f64]| {
+            for (&j, &d) in face.iter().zip(along).filter(|(_, d)| **d != 0.0) {
+                axpy(self.times * d, &self.matrix.column(j)[from..from + to.len()], to);
+            }
+        };
+        if face.len() * to.len() < MANY {
+            add(0, to);
+            return;
+        }
+        let blocks = to.par_chunks_mut(BLOCK).enumerate();
+        blocks.for_each(|(block, to)| add(block * BLOCK, to));
     }
 }
 
 impl Curved for Gram<'_> {
     fn curvature(&self, j: usize) -> f64 {
-        self.column(j)[j]
+        self.times * self.matrix.column(j)[j]
     }
 
     fn slopes(&self) -> Vec<f64> {
@@ -38,22 +73,21 @@ impl Curved for Gram<'_> {
     }
 
     fn product(&mut self, face: &[usize], along: &[f64]) -> Result<Vec<f64>> {
-        let mut whole = vec![0.0; self.slopes.len()];
-        face.iter().zip(along).for_each(|(&j, &d)| whole[j] = d);
-        Ok(face.iter().map(|&j| dot(self.column(j), &whole)).collect())
+        Ok(self.rows_times(face, face, along))
     }
 
     fn without(&self, face: &[usize], place: usize, by: f64, product: &mut [f64]) -> bool {
-        let column = self.column(face[place]);
+        let column = self.matrix.column(face[place]);
+        let by = self.times * by;
         let products = product.iter_mut().zip(face);
         products.for_each(|(product, &j)| *product -= by * column[j]);
         true
     }
 
     fn shift(&mut self, face: &[usize], by: &[f64]) -> Result<()> {
-        for (&j, &by) in face.iter().zip(by) {
-            self.step(j, by);
-        }
+        let mut slopes = std::mem::take(&mut self.slopes);
+        self.add_columns(face, by, &mut slopes);
+        self.slopes = slopes;
         Ok(())
     }
 
@@ -65,51 +99,44 @@ impl Curved for Gram<'_> {
             most_faces: 20,
             // A round takes as long as several factorisations.
             most_rounds: (20_000 / self.slopes.len().max(1)).clamp(25, 300),
+            short_sweeps: 4,
         }
     }
 
-    fn newton(&mut self, face: &[usize], own: &[f64], falls: &[f64]) -> Result<Vec<f64>> {
+    fn newton(&mut self, face: &[usize], own: &[f64], falls: &[f64], _enough: f64) -> Result<Vec<f64>> {
         // On a unit diagonal one small number is small beside all columns, whatever their scale. It keeps
         // dependent columns apart: along them the solution is long, and ends where a weight comes to 0. Much
         // smaller, it would make steps of mere rounding; what it leaves undone is left for the next face.
-        let scale: Vec<f64> = face
-            .iter()
-            .zip(own)
-            .map(|(&j, own)| (self.curvature(j) + own).sqrt().recip())
+        let diagonal = face.iter().zip(own).map(|(&j, own)| self.curvature(j) + own);
+        let scale: Vec<f64> = diagonal
+            .clone()
+            .map(|diagonal| diagonal.sqrt().recip())
             .map(|scale| if scale.is_finite() { scale } else { 0.0 })
             .collect();
-        for ridge in [1e-9, 1e-6, 1e-3] {
-            let mut matrix = Mat::from_fn(face.len(), face.len(), |r, c| {
-                if r == c {
-                    1.0 + ridge
-                } else {
-                    self.column(face[c])[face[r]] * scale[r] * scale[c]
-                }
-            });
-            let scratch = cholesky_in_place_scratch::<f64>(face.len(), Par::Seq, Default::default());
-            let mut memory = MemBuffer::new(scratch);
-            // One thread: the bits of a parallel factorisation depend on how it was split.
-            let factored = cholesky_in_place(
-                matrix.as_mut(),
-                Default::default(),
-                Par::Seq,
-                MemStack::new(&mut memory),
-                Default::default(),
-            );
-            if factored.is_err() {
+        let shares: Vec<f64> = diagonal
+            .zip(own)
+            .map(|(diagonal, own)| if diagonal > 0.0 { own / diagonal } else { 0.0 })
+            .collect();
+        let matrix = self.matrix;
+        for (ridge, anew) in [(1e-9, false), (1e-9, true), (1e-6, true), (1e-3, true)] {
+            let scaled = Scaled {
+                column: |j: usize| matrix.column(j),
+                face,
+                shares: &shares,
+                ridge,
+            };
+            if !self.factor.follow(&scaled, anew) {
                 continue;
             }
             let solve = |right: &[f64]| {
-                let mut x: Vec<f64> = right.iter().zip(&scale).map(|(r, scale)| r * scale).collect();
-                let mut column = MatMut::from_column_major_slice_mut(&mut x, face.len(), 1);
-                solve_lower_triangular_in_place(matrix.as_ref(), column.as_mut(), Par::Seq);
-                solve_upper_triangular_in_place(matrix.as_ref().transpose(), column.as_mut(), Par::Seq);
+                let scaled = right.iter().zip(&scale).map(|(r, scale)| r * scale);
+                let mut x = self.factor.solve(scaled);
                 x.iter_mut().zip(&scale).for_each(|(x, scale)| *x *= scale);
                 x
             };
             let mut along = solve(falls);
             // Once more for what the small number left undone in the stiff directions.
-            let mut left = self.product(face, &along)?;
+            let mut left = self.rows_times(face, face, &along);
             for (k, left) in left.iter_mut().enumerate() {
                 *left = falls[k] - *left - own[k] * along[k];
             }
@@ -132,17 +159,14 @@ impl Stepped for Gram<'_> {
     }
 
     fn step(&mut self, j: usize, by: f64) {
-        let length = self.slopes.len();
-        axpy(by, &self.hessian[j * length..(j + 1) * length], &mut self.slopes);
+        axpy(self.times * by, self.matrix.column(j), &mut self.slopes);
     }
 }
 
 impl Pulled for Gram<'_> {
     fn whole_product(&mut self, face: &[usize], along: &[f64]) -> Result<Vec<f64>> {
         let mut product = vec![0.0; self.slopes.len()];
-        for (&j, &d) in face.iter().zip(along) {
-            axpy(d, self.column(j), &mut product);
-        }
+        self.add_columns(face, along, &mut product);
         Ok(product)
     }
 

@@ -9,12 +9,17 @@
 mod bent_line;
 mod conjugate;
 mod curved;
+mod factor;
+mod growing;
 mod hessian;
 mod model;
 mod prox_newton;
 
 pub(crate) use bent_line::least_along;
-pub(crate) use curved::{Curved, Effort, Stepped};
+pub(crate) use conjugate::conjugate_gradients;
+pub(crate) use curved::{Curved, Effort, Stepped, add_product};
+pub(crate) use factor::Factor;
+pub(crate) use growing::Growing;
 pub(crate) use hessian::Gram;
 pub(crate) use model::Model;
 pub(crate) use prox_newton::{Inner, MOST_FAILED, prox_newton};

@@ -16,8 +16,10 @@ use crate::solve::orthant::curved::{Curved, Pulled, Stepped, add_product};
 
 /// Rounds without a better gap, after which there is nothing more to gain.
 const PATIENCE: usize = 12;
-/// Sweeps over the weights that are not 0, for each sweep over all.
-const SHORT_SWEEPS: usize = 4;
+/// How much of the gap a round is to leave.
+const SHARE: f64 = 0.1;
+/// How much more of a slope a face may leave over than sweeps do.
+const LEFT_OVER: f64 = 4.0;
 /// Proximal steps at most before a face.
 const MOST_PROXIMAL: usize = 20;
 /// The support has settled when less than one in so many has come or gone.
@@ -44,6 +46,8 @@ pub(crate) struct Model<'a, C> {
     gradient: &'a [f64],
     start: &'a [f64],
     at: Vec<f64>,
+    /// Slopes that may be left over.
+    enough: f64,
 }
 
 impl<'a, C: Curved> Model<'a, C> {
@@ -64,6 +68,7 @@ impl<'a, C: Curved> Model<'a, C> {
             gradient,
             start,
             at: start.to_vec(),
+            enough: 0.0,
         }
     }
 
@@ -122,7 +127,7 @@ impl<'a, C: Curved> Model<'a, C> {
         if face.is_empty() {
             return Ok(Moved::Not);
         }
-        let mut along = self.curved.newton(&face, &own, &falls)?;
+        let mut along = self.curved.newton(&face, &own, &falls, self.enough)?;
         let before: Vec<f64> = face.iter().map(|&j| self.at[j]).collect();
         let mut u = before.clone();
         let mut moved = Moved::Not;
@@ -281,23 +286,37 @@ impl<'a, C: Curved> Model<'a, C> {
 impl<C: Stepped> Model<'_, C> {
     /// Minimises by sweeps, and by faces between them, until the model's own gap is at most `target`.
     pub(crate) fn by_sweeps(self, target: f64) -> Result<Minimum> {
+        let (gap, value) = self.gap();
+        let least = least_slope(target, value);
+        let l1 = self.penalties.iter().map(|penalty| penalty.l1);
+        let (l1, mut gap) = (l1.fold(0.0, f64::max), gap);
         self.rounds(target, |model| {
-            let moved = model.sweeps();
+            // Little by little: much of a face that is minimised exactly is soon another.
+            gap *= SHARE;
+            model.enough = LEFT_OVER * l1 * least_slope(gap.max(target), value);
+            let moved = model.sweeps(least);
             Ok(model.faces()? || moved)
         })
     }
 
+    /// The same from a point whose face is nearly the right one: its minimum comes first.
+    pub(crate) fn by_face_and_sweeps(mut self, target: f64) -> Result<Minimum> {
+        self.faces()?;
+        self.by_sweeps(target)
+    }
+
     /// One sweep over all coordinates and some over those that are not 0; whether any moved.
-    fn sweeps(&mut self) -> bool {
-        let mut moved = self.sweep(|_| true);
-        for _ in 0..SHORT_SWEEPS {
-            moved |= self.sweep(|w| w != 0.0);
+    fn sweeps(&mut self, least: f64) -> bool {
+        let mut moved = self.sweep(least, |_| true);
+        for _ in 0..self.curved.effort().short_sweeps {
+            moved |= self.sweep(least, |w| w != 0.0);
         }
         moved
     }
 
-    /// Minimises over each chosen coordinate in turn; whether any moved.
-    fn sweep(&mut self, chosen: impl Fn(f64) -> bool) -> bool {
+    /// Minimises over each chosen coordinate in turn, where that takes its slope by more than the share `least` of l1;
+    /// whether any moved.
+    fn sweep(&mut self, least: f64, chosen: impl Fn(f64) -> bool) -> bool {
         let mut moved = false;
         for j in 0..self.at.len() {
             let w = self.at[j];
@@ -307,7 +326,9 @@ impl<C: Stepped> Model<'_, C> {
             let slope = self.curved.slope(j) + self.ridge[j] * (w - self.start[j]);
             let h = self.curved.curvature(j) + self.ridge[j];
             let next = minimum(self.penalties[j], w, slope, h);
-            if next != w {
+            let penalty = self.penalties[j];
+            let worth = next == 0.0 || (h + penalty.l2) * (next - w).abs() > least * penalty.l1;
+            if next != w && worth {
                 self.curved.step(j, next - w);
                 self.at[j] = next;
                 moved = true;
@@ -399,9 +420,10 @@ impl<C: Pulled + Stepped> Model<'_, C> {
     /// rounding shows in the stiff slopes, which single weights put right.
     pub(crate) fn by_swept_orthants(self, target: f64) -> Result<Minimum> {
         let mut steepness = 1.0;
+        let least = least_slope(target, self.gap().1);
         self.rounds(target, |model| {
             let moved = model.orthant(&mut steepness)?;
-            Ok(model.sweeps() || moved)
+            Ok(model.sweeps(least) || moved)
         })
     }
 }
@@ -419,6 +441,12 @@ enum Moved {
 
 fn moved_by(u: &[f64], step: f64, along: &[f64]) -> Vec<f64> {
     u.iter().zip(along).map(|(u, d)| u + step * d).collect()
+}
+
+/// The share of l1 by which slopes may be off for the gap to be a small part of the target: slopes off by the share s cost
+/// at most 2s of the objective.
+fn least_slope(target: f64, value: f64) -> f64 {
+    0.05 * target / value.abs().max(target)
 }
 
 /// The minimum over one weight, where the slope at `w` is `slope` and the curvature `h` throughout.

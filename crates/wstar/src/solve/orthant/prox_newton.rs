@@ -11,6 +11,8 @@ use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::orthant::bent_line::least_along;
 use crate::solve::orthant::curved::Effort;
+use crate::solve::orthant::factor::Factor;
+use crate::solve::orthant::growing::Square;
 use crate::solve::orthant::hessian::{Gram, Products};
 use crate::solve::orthant::model::{Minimum, Model};
 use crate::solve::{Control, Solution};
@@ -115,14 +117,15 @@ pub(crate) fn prox_newton(
             (TIGHTNESS * gap).clamp(0.03 * aim, aim)
         };
         let slopes = here.gradient.clone();
+        let mut factor = Factor::default();
         let next = match inner {
             Inner::Sweeps => {
-                let gram = Gram::new(&here.hessian, slopes);
+                let gram = Gram::new(Square::new(&here.hessian, length), 1.0, slopes, &mut factor);
                 let model = Model::new(gram, &penalties, &ridge, &at, here.loss, &here.gradient);
                 model.by_sweeps(tight)?
             }
             Inner::Faces => {
-                let gram = Gram::new(&here.hessian, slopes);
+                let gram = Gram::new(Square::new(&here.hessian, length), 1.0, slopes, &mut factor);
                 let model = Model::new(gram, &penalties, &ridge, &at, here.loss, &here.gradient);
                 model.by_swept_orthants(tight)?
             }
@@ -272,7 +275,8 @@ fn column_model(
     let pick = |from: &[f64]| -> Vec<f64> { set.iter().map(|&j| from[j]).collect() };
     let (start, slopes, ridge) = (pick(at), pick(&here.gradient), pick(ridge));
     let penalties: Vec<Penalty> = set.iter().map(|&j| penalties[j]).collect();
-    let gram = Gram::new(&hessian, slopes.clone());
+    let mut factor = Factor::default();
+    let gram = Gram::new(Square::new(&hessian, set.len()), 1.0, slopes.clone(), &mut factor);
     let model = Model::new(gram, &penalties, &ridge, &start, here.loss, &slopes);
     let minimum = model.by_sweeps(target)?.at;
     let mut next = at.to_vec();
@@ -294,6 +298,7 @@ fn effort(most_products: usize, dropped: f64, relative_gap: f64) -> Effort {
         most_stops,
         most_faces: 2,
         most_rounds,
+        short_sweeps: 0,
     }
 }
 
