@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::dense::dot;
+use crate::loss::LossName;
 use crate::problem::Problem;
 use crate::solve::line_search::{Found, Line};
 use crate::solve::smooth::{self, Run};
@@ -41,6 +42,10 @@ pub(super) fn minimise(
     mut refresh: u64,
 ) -> Result<Solution> {
     let mut run = Run::new(problem, control, solver, limit, PATIENCE);
+    if problem.loss == LossName::Softmax && problem.rows.is_some() {
+        // The intercepts are put in their places afterwards, by a pass that costs less than a step.
+        run = run.by_gap_alone();
+    }
     let mut at = start.to_vec();
     let mut evaluated = problem.gradient(&at)?;
     let mut gradient = problem.full_gradient(&at, &evaluated);
