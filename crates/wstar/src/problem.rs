@@ -110,6 +110,15 @@ impl Problem<'_> {
     /// could gain; parameters without any penalty otherwise give +∞ unless their slopes are 0, for the dual
     /// point is then infeasible.
     pub fn gap(&self, at: &[f64], evaluated: &Evaluated) -> f64 {
+        self.gap_by(at, evaluated, false)
+    }
+
+    /// The same where free intercepts will still be put in their places, which takes their slopes away.
+    pub(crate) fn gap_but_for_intercepts(&self, at: &[f64], evaluated: &Evaluated) -> f64 {
+        self.gap_by(at, evaluated, true)
+    }
+
+    fn gap_by(&self, at: &[f64], evaluated: &Evaluated, will_be_placed: bool) -> f64 {
         let layout = self.layout();
         let mut conjugate = 0.0;
         let mut intercepts = 0.0;
@@ -117,7 +126,11 @@ impl Problem<'_> {
         let mut shrink = 1.0f64;
         for (j, &g) in evaluated.gradient.iter().enumerate() {
             if self.intercept == Intercept::Free && layout.is_intercept(j) {
-                intercepts += g * g / self.oracle.total_weight() + (g * (at[j] - middle)).abs();
+                let gained = g * g / self.oracle.total_weight();
+                intercepts += match will_be_placed {
+                    true => layout.outputs as f64 * gained - g * at[j],
+                    false => gained + (g * (at[j] - middle)).abs(),
+                };
             } else if self.penalty.l2 > 0.0 {
                 conjugate += self.penalty.conjugate(g);
             } else if g.abs() > self.penalty.l1 {

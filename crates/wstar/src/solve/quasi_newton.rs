@@ -42,8 +42,10 @@ pub(super) fn minimise(
     mut refresh: u64,
 ) -> Result<Solution> {
     let mut run = Run::new(problem, control, solver, limit, PATIENCE);
-    if problem.loss == LossName::Softmax && problem.rows.is_some() {
-        // The intercepts are put in their places afterwards, by a pass that costs less than a step.
+    // Intercepts of softmax are put in their places afterwards, by a pass that costs less than a step.
+    let placed_later =
+        problem.loss == LossName::Softmax && problem.rows.is_some() && problem.penalty.l2 > 0.0;
+    if placed_later {
         run = run.by_gap_alone();
     }
     let mut at = start.to_vec();
@@ -54,7 +56,10 @@ pub(super) fn minimise(
         let mut along = model.times(&gradient)?;
         let cheap = 0.5 * dot(&gradient, &along);
         let target = run.target(evaluated.objective);
-        let gap = newton_cg::gap(problem, &at, &evaluated, &gradient, cheap, target)?;
+        let gap = match placed_later {
+            true => problem.gap_but_for_intercepts(&at, &evaluated),
+            false => newton_cg::gap(problem, &at, &evaluated, &gradient, cheap, target)?,
+        };
         if let Some(status) = run.reached(problem, &at, &evaluated, gap) {
             return Ok(run.end(status, at));
         }
