@@ -101,7 +101,13 @@ class Certified:
         return np.ascontiguousarray(weights)
 
     def _engine_fit(
-        self, X: Any, goal: Any, weights: Any, settings: dict[str, Any], start: Any = None, by: Any = _engine.fit
+        self,
+        X: Any,
+        goal: Any,
+        weights: Any,
+        settings: dict[str, Any],
+        start: Any = None,
+        by: Any = _engine.fit,
     ) -> Any:
         """Fits one model `by` a function of the engine; `settings` are those of the library, by its names."""
         try:
@@ -311,7 +317,13 @@ class CertifiedClassifier(Certified):
         return self._weights(sample_weight, X)
 
     def _fit_hyperplanes(
-        self, X: Any, codes: np.ndarray, sample_weight: Any, settings: dict[str, Any], start: Any = None, **how: Any
+        self,
+        X: Any,
+        codes: np.ndarray,
+        sample_weight: Any,
+        settings: dict[str, Any],
+        start: Any = None,
+        **how: Any,
     ) -> Any:
         """Fits, sets what all linear classifiers have, and gives what else the engine tells."""
         weights = self._row_weights(X, codes, sample_weight)
