@@ -6,8 +6,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::certify::duality::Definition;
 use crate::data::{Classes, Dataset, Design, Portions, Target, refuse_huge};
 use crate::error::{Error, Result, shown};
@@ -84,11 +82,9 @@ impl Totals {
             // Counting is exact in any order, and so worth sharing out.
             self.counted += data.rows() as u64;
             self.rows += data.rows() as f64;
-            if let Target::Classes { codes, classes } = &data.target {
-                self.classes.resize(classes.len().max(self.classes.len()), 0.0);
-                let counts = counted(codes, classes.len());
-                (self.classes.iter_mut().zip(counts)).for_each(|(sum, count)| *sum += count as f64);
-            }
+            let counts = data.class_counts();
+            self.classes.resize(counts.len().max(self.classes.len()), 0.0);
+            (self.classes.iter_mut().zip(counts)).for_each(|(sum, count)| *sum += count as f64);
             return;
         }
         self.counted += (0..data.rows()).filter(|&i| data.weight(i) > 0.0).count() as u64;
@@ -100,28 +96,6 @@ impl Totals {
         }
         self.rows += (0..data.rows()).map(|i| data.weight(i)).sum::<f64>();
     }
-}
-
-/// How many rows there are of each class.
-fn counted(codes: &[u32], classes: usize) -> Vec<u64> {
-    const CHUNK: usize = 1 << 16;
-    let chunks = codes.par_chunks(CHUNK).map(|codes| {
-        // Two classes are the rule, and one sum needs no store that the next code waits for.
-        if classes == 2 {
-            let second = codes.iter().map(|&code| u64::from(code)).sum::<u64>();
-            return vec![codes.len() as u64 - second, second];
-        }
-        let mut counts = vec![0; classes];
-        codes.iter().for_each(|&code| counts[code as usize] += 1);
-        counts
-    });
-    chunks.reduce(
-        || vec![0; classes],
-        |mut a, b| {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-            a
-        },
-    )
 }
 
 impl Reduction {

@@ -1,9 +1,13 @@
 //! A data set ready for a fit.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Design, Schema};
 use crate::error::{Error, Result};
+
+/// Rows whose classes one task counts.
+const COUNTED: usize = 1 << 16;
 
 /// What is to be predicted.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,9 +234,17 @@ impl Dataset {
     pub fn class_counts(&self) -> Vec<usize> {
         match &self.target {
             Target::Classes { codes, classes } => {
-                let mut counts = vec![0; classes.len()];
-                codes.iter().for_each(|&code| counts[code as usize] += 1);
-                counts
+                let none = || vec![0; classes.len()];
+                let count = |codes: &[u32]| {
+                    let mut counts = none();
+                    codes.iter().for_each(|&code| counts[code as usize] += 1);
+                    counts
+                };
+                let add = |mut a: Vec<usize>, b: Vec<usize>| {
+                    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+                    a
+                };
+                codes.par_chunks(COUNTED).map(count).reduce(none, add)
             }
             _ => Vec::new(),
         }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::fit::convex::choose::Plan;
 use crate::fit::convex::existence::Direction;
 use crate::fit::convex::{intercept, point, sample};
+use crate::loss::LossName;
 use crate::model::Chosen;
 use crate::oracle::{Blocks, Local, Rows, Streamed};
 use crate::problem::Problem;
@@ -254,8 +255,11 @@ fn attempt(
         let as_it_is = match solver.name() {
             // At a vertex the intercept is best as it is, and moved to the middle of all that are, it is none.
             SolverName::FrischNewton => true,
-            // A last step brings the intercept as near as the weights, and the certificate makes up for the rest.
-            SolverName::Newton => definition.loss.is_smooth() && solution.status == Status::Converged,
+            // A last step brings the intercept as near as the weights, and the certificate makes up for the rest. Those of
+            // softmax are still to be centred.
+            SolverName::Newton => {
+                definition.loss != LossName::Softmax && solution.status == Status::Converged
+            }
             _ => false,
         };
         if definition.is_convex() && !as_it_is {
