@@ -380,23 +380,55 @@ pub(crate) fn exact_in_f32(value: f64) -> bool {
     f64::from(value as f32) == value
 }
 
-fn select_dense<T: Copy + Send + Sync + 'static>(matrix: &Dense<T>, rows: &[usize]) -> Dense<T> {
-    let values: Vec<T> = rows.iter().flat_map(|&i| matrix.row(i)).copied().collect();
+/// Rows that one task copies.
+const COPIED: usize = 1 << 10;
+
+fn select_dense<T: Copy + Default + Send + Sync + 'static>(matrix: &Dense<T>, rows: &[usize]) -> Dense<T> {
+    let features = matrix.features;
+    let mut values = vec![T::default(); rows.len() * features];
+    let tasks = values.par_chunks_mut((COPIED * features).max(1));
+    tasks.zip(rows.par_chunks(COPIED)).for_each(|(values, rows)| {
+        for (to, &i) in values.chunks_exact_mut(features).zip(rows) {
+            to.copy_from_slice(matrix.row(i));
+        }
+    });
     Dense {
         values: values.into(),
         rows: rows.len(),
-        features: matrix.features,
+        features,
     }
 }
 
-fn select_sparse<T: Copy + Send + Sync + 'static>(matrix: &Csr<T>, rows: &[usize]) -> Csr<T> {
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+fn select_sparse<T: Copy + Default + Send + Sync + 'static>(matrix: &Csr<T>, rows: &[usize]) -> Csr<T> {
+    let mut starts = Vec::with_capacity(rows.len() + 1);
+    starts.push(0);
     for &i in rows {
-        let (columns, row) = matrix.row(i);
-        indices.extend_from_slice(columns);
-        values.extend_from_slice(row);
-        starts.push(indices.len());
+        starts.push(starts[starts.len() - 1] + matrix.row(i).0.len());
     }
+    let stored = starts[rows.len()];
+    let (mut indices, mut values) = (vec![0; stored], vec![T::default(); stored]);
+    let mut tasks = Vec::with_capacity(rows.len().div_ceil(COPIED));
+    let (mut columns_left, mut values_left) = (indices.as_mut_slice(), values.as_mut_slice());
+    for (task, rows) in rows.chunks(COPIED).enumerate() {
+        let size = starts[task * COPIED + rows.len()] - starts[task * COPIED];
+        let (columns, values);
+        (columns, columns_left) = columns_left.split_at_mut(size);
+        (values, values_left) = values_left.split_at_mut(size);
+        tasks.push((rows, columns, values));
+    }
+    tasks.into_par_iter().for_each(|(rows, mut columns, mut values)| {
+        for &i in rows {
+            let (own, row) = matrix.row(i);
+            columns
+                .split_off_mut(..own.len())
+                .into_iter()
+                .for_each(|to| to.copy_from_slice(own));
+            values
+                .split_off_mut(..row.len())
+                .into_iter()
+                .for_each(|to| to.copy_from_slice(row));
+        }
+    });
     Csr {
         starts,
         indices: indices.into(),
@@ -450,5 +482,15 @@ mod tests {
         let picked = sparse.select(&[2, 1, 1]);
         assert_eq!(picked.row(0).to_dense(3), [0.0, 0.0, 0.0]);
         assert_eq!(picked.row(2).to_dense(3), [6.0, 0.0, 7.0]);
+        // More than one task copies.
+        let many: Vec<usize> = (0..5000).map(|k| k % 3).collect();
+        let dense = Design::from_rows(&[vec![0.1, 1.0], vec![2.0, 3.0], vec![4.0, 5.0]]).unwrap();
+        for design in [sparse, dense] {
+            let picked = design.select(&many);
+            assert_eq!(picked.rows(), 5000);
+            for (k, &i) in many.iter().enumerate() {
+                assert_eq!(picked.row(k).to_dense(3), design.row(i).to_dense(3));
+            }
+        }
     }
 }

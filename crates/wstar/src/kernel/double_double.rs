@@ -231,6 +231,31 @@ impl Compensated {
 widest! {
     /// Adds a·b to every sum, its rounding errors to the errors: many sums as in [`Compensated`], side by side.
     pub fn add_products<T>(a: DoubleDouble, b: &[T], sums: &mut [f64], errors: &mut [f64]) -> () = add_products_plain;
+
+    /// Σ scale·xᵢ, each product rounded once and none of the sums: as many [`Compensated`] sums as fit side by side.
+    pub fn sum_scaled<T>(scale: f64, x: &[T]) -> DoubleDouble = sum_scaled_plain;
+}
+
+#[inline(always)]
+fn sum_scaled_plain<T: Copy + Into<f64>>(scale: f64, x: &[T]) -> DoubleDouble {
+    /// More than one vector of them, for each addition waits for the one before it.
+    const LANES: usize = 16;
+    let (mut sums, mut errors) = ([0.0; LANES], [0.0; LANES]);
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            let (sum, rounding) = two_sum(sums[lane], scale * block[lane].into());
+            sums[lane] = sum;
+            errors[lane] += rounding;
+        }
+    }
+    let mut all = Compensated::default();
+    rest.iter().for_each(|&x| all.add(scale * x.into()));
+    for lane in 0..LANES {
+        all.add(sums[lane]);
+        all.add(errors[lane]);
+    }
+    all.total()
 }
 
 #[inline(always)]
@@ -310,6 +335,16 @@ mod tests {
             for k in 0..2 {
                 prop_assert_eq!(DoubleDouble::from(sums[k]) + errors[k], each[k].total());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_of_integers_is_exact(x in prop::collection::vec(-(1i64 << 52)..(1i64 << 52), 0..100)) {
+            let values: Vec<f64> = x.iter().map(|&x| x as f64).collect();
+            let sum = sum_scaled(4.0, &values);
+            prop_assert_eq!(integer(sum), x.iter().map(|&x| 4 * i128::from(x)).sum::<i128>());
+            prop_assert_eq!(sum, sum_scaled_plain(4.0, &values));
         }
     }
 

@@ -5,6 +5,8 @@
 //! Trans. Math. Softw. 34, 2008), while the rows that follow are asked for. Only weights that differ, and rows shorter
 //! than a tile, are worth a copy.
 
+use std::ops::Range;
+
 use super::several::Group;
 use super::tile::{Panel, SIDE, tile};
 
@@ -80,37 +82,54 @@ impl Products<'_> {
     fn add(&mut self, place: &mut Place<'_>) {
         let mut wide = 0;
         while wide < self.width {
-            wide += match (self.width - wide).div_ceil(SIDE) {
-                1 => self.add_panel::<1>(wide, place),
-                2 => self.add_panel::<2>(wide, place),
-                _ => self.add_panel::<GROUPS>(wide, place),
-            };
+            let groups = (self.width - wide).div_ceil(SIDE).min(GROUPS);
+            let start = wide.min(self.length - groups * SIDE);
+            let end = (start + groups * SIDE).min(self.width);
+            for narrow in (0..end).step_by(SIDE) {
+                // Groups of columns before the tile's own are above the diagonal.
+                let above = narrow.min(self.length - SIDE).saturating_sub(start) / SIDE;
+                let span = wide..end;
+                match groups - above {
+                    1 => self.add_tile::<1>(narrow, start + above * SIDE, span, place),
+                    2 => self.add_tile::<2>(narrow, start + above * SIDE, span, place),
+                    _ => self.add_tile::<GROUPS>(narrow, start + above * SIDE, span, place),
+                }
+            }
+            wide = end;
         }
     }
 
-    /// Adds the products of the columns from `wide` on with all that are not beyond them; tells how many those are.
-    fn add_panel<const G: usize>(&mut self, wide: usize, place: &mut Place<'_>) -> usize {
-        let start = wide.min(self.length - G * SIDE);
-        let end = (start + G * SIDE).min(self.width);
-        let panel = Panel::new(self.scaled, self.length, start, G * SIDE);
-        for narrow in (0..end).step_by(SIDE) {
-            let first = narrow.min(self.length - SIDE);
-            let ahead = (self.left > 0).then_some(self.ahead);
-            let sums = tile::<G>(Panel::new(self.rows, self.length, first, SIDE), panel, ahead);
-            let asked = (self.rows.len() / self.length).min(self.left);
-            (self.ahead, self.left) = (self.ahead.wrapping_add(asked * SIDE), self.left - asked);
-            for (column, sums) in (first..end.min(first + SIDE)).zip(&sums).skip(narrow - first) {
-                self.add_column(sums, start, wide.max(column)..end, column, place);
-            }
+    /// Adds the products of the columns from `narrow` on with G groups of columns from `start` on: of these the ones in
+    /// `span`, and not beyond the diagonal.
+    fn add_tile<const G: usize>(
+        &mut self,
+        narrow: usize,
+        start: usize,
+        span: Range<usize>,
+        place: &mut Place<'_>,
+    ) {
+        let first = narrow.min(self.length - SIDE);
+        let ahead = (self.left > 0).then_some(self.ahead);
+        let sums = tile::<G>(
+            Panel::new(self.rows, self.length, first, SIDE),
+            Panel::new(self.scaled, self.length, start, G * SIDE),
+            ahead,
+        );
+        let asked = (self.rows.len() / self.length).min(self.left);
+        (self.ahead, self.left) = (self.ahead.wrapping_add(asked * SIDE), self.left - asked);
+        for (column, sums) in (first..span.end.min(first + SIDE))
+            .zip(&sums)
+            .skip(narrow - first)
+        {
+            self.add_column(sums, start, span.start.max(column)..span.end, column, place);
         }
-        end - wide
     }
 
     fn add_column(
         &self,
         sums: &[Group],
         start: usize,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         column: usize,
         place: &mut Place<'_>,
     ) {

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
-use crate::data::Design;
+use crate::data::{Design, Row};
 use crate::error::Result;
 
 /// How much each row counts; C and the class weights are already in it.
@@ -94,6 +95,36 @@ impl Sample {
         }
     }
 
+    /// Each row with the chance `share`, or with so much more that about `each` rows have an entry in each of its columns:
+    /// where entries are rare, rows at random would tell nothing of a column. A row counts for all that it stands for.
+    pub(crate) fn of_columns(rows: &Rows<'_>, share: f64, each: f64, seed: u64) -> Self {
+        /// Rows that one task looks at.
+        const BLOCK: usize = 1 << 12;
+        let chances = chances(rows.design, share, each);
+        let chance = |i: usize| match rows.design.row(i) {
+            Row::Sparse32(columns, _) | Row::Sparse64(columns, _) => columns
+                .iter()
+                .fold(share, |most, &j| most.max(chances[j as usize])),
+            _ => share,
+        };
+        let picked: Vec<(usize, f64)> = (0..rows.len().div_ceil(BLOCK))
+            .into_par_iter()
+            .flat_map_iter(|block| {
+                let end = ((block + 1) * BLOCK).min(rows.len());
+                (block * BLOCK..end).filter_map(|i| {
+                    let chance = chance(i);
+                    (uniform(seed, i) < chance).then(|| (i, rows.weights.get(i) / chance))
+                })
+            })
+            .collect();
+        let (picked, weights): (Vec<usize>, Vec<f64>) = picked.into_iter().unzip();
+        Sample {
+            design: rows.design.select(&picked),
+            targets: picked.iter().map(|&i| rows.targets[i]).collect(),
+            weights: Weights::Each(weights.into()),
+        }
+    }
+
     /// The rows of the sample.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows {
@@ -107,6 +138,32 @@ impl Sample {
     }
 }
 
+/// What chance an entry in each column gives its row; none for dense rows, which have an entry in all.
+fn chances(design: &Design, share: f64, each: f64) -> Vec<f64> {
+    /// Entries are counted in one row of so many, at random: data may have patterns.
+    const ONE_IN: usize = 8;
+    if !design.is_sparse() {
+        return Vec::new();
+    }
+    let mut counts = vec![0usize; design.features()];
+    let counted = |i: &usize| uniform(0, *i) * (ONE_IN as f64) < 1.0;
+    for i in (0..design.rows()).filter(counted) {
+        design.row(i).for_each(|j, _| counts[j] += 1);
+    }
+    let chance = |&count: &usize| (each / (ONE_IN * count).max(1) as f64).clamp(share.min(1.0), 1.0);
+    counts.iter().map(chance).collect()
+}
+
+/// A number from 0 to 1 that is as good as random for each row (G. Steele, D. Lea, C. Flood, Fast splittable pseudorandom
+/// number generators, OOPSLA 2014).
+fn uniform(seed: u64, row: usize) -> f64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut z = seed.wrapping_add((row as u64 + 1).wrapping_mul(GOLDEN));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) as f64 / 2f64.powi(64)
+}
+
 /// Rows that can be passed over again and again, a block at a time: all at once from memory, in chunks from a file.
 pub trait Blocks {
     /// Shows every block in order.
@@ -117,5 +174,46 @@ pub trait Blocks {
 impl Blocks for Rows<'_> {
     fn pass(&mut self, visit: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
         visit(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Csr;
+
+    #[test]
+    fn a_sample_has_rows_of_every_column_and_counts_for_all() {
+        // Column 0 is in every row, column 1 in one row of 500.
+        let n = 40_000;
+        let (mut starts, mut indices) = (vec![0], Vec::new());
+        for i in 0..n {
+            indices.push(0);
+            if i % 500 == 7 {
+                indices.push(1);
+            }
+            starts.push(indices.len());
+        }
+        let values = vec![1.0f64; indices.len()];
+        let design = Design::Sparse64(Csr::new(starts, indices, values, 2).unwrap());
+        let rows = Rows {
+            design: &design,
+            targets: vec![1.0; n].into(),
+            weights: Weights::Same(2.0),
+        };
+        let sample = Sample::of_columns(&rows, 0.01, 200.0, 3);
+        let few = sample.rows();
+        let mut weights = [0.0; 2];
+        let mut counts = [0; 2];
+        for i in 0..few.len() {
+            few.design.row(i).for_each(|j, _| {
+                counts[j] += 1;
+                weights[j] += few.weights.get(i);
+            });
+        }
+        // All of the rare rows, and a few of the others, which stand for the rest: within five deviations of that.
+        assert_eq!((counts[1], weights[1]), (80, 160.0));
+        assert!((300..600).contains(&counts[0]), "{counts:?}");
+        assert!((weights[0] / (2.0 * n as f64) - 1.0).abs() < 0.25, "{weights:?}");
     }
 }

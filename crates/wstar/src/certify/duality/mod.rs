@@ -6,6 +6,8 @@
 //!
 //! - *Where α comes from.* A smooth loss gives αᵢ = −cᵢ ℓ'(yᵢ, zᵢ). A loss with a kink gives it wherever zᵢ is
 //!   off the kink; on the kink the solver's multipliers are needed, and the claim stores just those.
+//! - *The penalty's pull* l2·w is missed by the gradient, which can cost far more than the point is off: some rows'
+//!   multipliers then move to make up for it (`spread.rs`).
 //! - *Equality constraints* (Σα = 0, Xᵀα = 0) are met by moving the αᵢ with most room, by the least
 //!   room-weighted change that does so (`repair.rs`). What rounding leaves of the residual, about 1e-16 of what
 //!   it was, is counted for all weights up to 1,000 times as large as the model's own (and at least that
@@ -16,10 +18,13 @@
 //! All sums are compensated; the rounding of single terms, about 1e-16 of each, is not counted.
 
 mod pass;
+mod plain;
 mod repair;
+mod spread;
 mod stored;
 
 pub(crate) use pass::multiplier;
+pub(crate) use spread::{LOOSENESS, can_spread};
 pub use stored::StoredDual;
 
 use serde::{Deserialize, Serialize};
@@ -148,8 +153,9 @@ impl DualityGap {
     }
 }
 
-/// Computes the gap of a point in one pass over the rows; if that is too wide, in a second one with every digit of
-/// every product, for columns so large that rounding was in the way.
+/// Computes the gap of a point in one pass over the rows. If that is too wide, multipliers of some rows are moved to make
+/// it narrower; if that does not do, there is a second pass with every digit of every product, for columns so large that
+/// rounding was in the way.
 pub fn certify(
     blocks: &mut dyn Blocks,
     definition: &Definition,
@@ -157,22 +163,34 @@ pub fn certify(
     dual_point: DualPoint,
     tol: f64,
 ) -> Result<DualityGap> {
-    let plain = certify_by(
-        blocks,
-        definition,
-        parameters,
-        dual_point.clone(),
-        tol,
-        Care::Plain,
-    )?;
+    let conclude = |gathered: Gathered, care: Care| {
+        let dual_point = dual_point.clone();
+        conclude(gathered, definition, parameters, dual_point, tol, care)
+    };
+    let mut gathered = pass::gather(blocks, definition, parameters, &dual_point, Care::Plain)?;
+    let mut best = conclude(gathered.clone(), Care::Plain);
     // A vertex proves more than was asked for, and is worth another pass to show it.
     let vertex = definition.penalty.is_none() && !definition.loss.is_smooth();
-    let enough = plain.holds() && (!vertex || plain.relative_gap <= NOTHING);
-    if enough || !(vertex || repair::is_worth_care(definition)) {
-        return Ok(plain);
+    if best.holds() && (!vertex || best.relative_gap <= NOTHING) {
+        return Ok(best);
     }
-    let careful = certify_by(blocks, definition, parameters, dual_point, tol, Care::Every)?;
-    Ok(if careful.gap < plain.gap { careful } else { plain })
+    let slopes = dual_point == DualPoint::Slopes;
+    if slopes && can_spread(definition.loss, definition.penalty, definition.layout) {
+        spread::spread(blocks, definition, parameters, &mut gathered)?;
+        best = narrower(best, conclude(gathered, Care::Plain));
+        if best.holds() {
+            return Ok(best);
+        }
+    }
+    if !vertex && !repair::is_worth_care(definition) {
+        return Ok(best);
+    }
+    let careful = pass::gather(blocks, definition, parameters, &dual_point, Care::Every)?;
+    Ok(narrower(best, conclude(careful, Care::Every)))
+}
+
+fn narrower(one: DualityGap, other: DualityGap) -> DualityGap {
+    if other.gap < one.gap { other } else { one }
 }
 
 /// How carefully pulls are summed, and which constraints are repaired.
@@ -185,15 +203,15 @@ enum Care {
     Every,
 }
 
-fn certify_by(
-    blocks: &mut dyn Blocks,
+/// The claim that a gathered dual point makes, once it is feasible.
+fn conclude(
+    mut gathered: Gathered,
     definition: &Definition,
     parameters: &[f64],
     dual_point: DualPoint,
     tol: f64,
     care: Care,
-) -> Result<DualityGap> {
-    let mut gathered = pass::gather(blocks, definition, parameters, &dual_point, care)?;
+) -> DualityGap {
     let infeasible = repair::repair(&mut gathered, definition, parameters, care);
     let primal = gathered.loss.value() + penalty_value(definition, parameters);
     let dual = dual_value(&gathered, definition) - infeasible;
@@ -204,7 +222,7 @@ fn certify_by(
         dual.max(f64::MIN)
     };
     let gap = (primal - dual).min(f64::MAX);
-    Ok(DualityGap {
+    DualityGap {
         primal,
         dual,
         gap,
@@ -214,7 +232,7 @@ fn certify_by(
         support: gathered.support,
         at_bound: gathered.at_bound,
         dual_point,
-    })
+    }
 }
 
 /// The penalty of parameter `j`.

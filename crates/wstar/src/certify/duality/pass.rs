@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
+use crate::certify::duality::plain::Known;
 use crate::certify::duality::repair::{is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
 use crate::data::Row;
@@ -32,6 +34,8 @@ const SPARE: usize = 16;
 /// A row whose multipliers can move.
 #[derive(Debug, Clone)]
 pub(super) struct Roomy {
+    /// Which of all rows it is.
+    row: u64,
     pub(super) target: f64,
     pub(super) weight: f64,
     /// α of each output.
@@ -139,7 +143,8 @@ impl Gathered {
         }
     }
 
-    fn wants(&self, room: f64) -> bool {
+    /// Whether a row with room can be of use.
+    pub(super) fn wants(&self, room: f64) -> bool {
         room > 0.0 && self.most_roomy > 0
     }
 
@@ -151,6 +156,12 @@ impl Gathered {
             self.roomy.truncate(self.most_roomy);
             self.threshold = self.roomy.last().map_or(0.0, |row| row.room);
         }
+    }
+
+    /// The numbers of the rows that are kept for a repair.
+    pub(super) fn kept(&self) -> FxHashSet<u64> {
+        let rows = self.roomy.iter().chain(self.best.iter().flatten());
+        rows.map(|row| row.row).collect()
     }
 
     /// All rows that may move: those with most room, and each feature's best.
@@ -233,42 +244,12 @@ pub(super) fn gather(
     Ok(total)
 }
 
-/// What a run of rows with one output scores, the losses, slopes and conjugates there, and the multipliers, once found.
-struct Plain {
-    scores: Vec<f64>,
-    values: Vec<f64>,
-    slopes: Vec<f64>,
-    /// Of those slopes, and of nothing else: a loss that is wrong must not cancel out of the gap.
-    conjugates: Vec<f64>,
-    alphas: Vec<f64>,
-}
-
-/// The same of one row.
-#[derive(Clone, Copy)]
-struct Known {
-    score: f64,
-    value: f64,
-    slope: f64,
-    conjugate: f64,
-}
-
-impl Plain {
-    fn at(&self, i: usize) -> Known {
-        Known {
-            score: self.scores[i],
-            value: self.values[i],
-            slope: self.slopes[i],
-            conjugate: self.conjugates[i],
-        }
-    }
-}
-
 /// A block of rows, and what is known of them.
-struct Span<'a> {
-    rows: &'a Rows<'a>,
-    definition: &'a Definition,
-    parameters: &'a [f64],
-    stored: &'a [(u64, f64)],
+pub(super) struct Span<'a> {
+    pub(super) rows: &'a Rows<'a>,
+    pub(super) definition: &'a Definition,
+    pub(super) parameters: &'a [f64],
+    pub(super) stored: &'a [(u64, f64)],
     first_row: u64,
     care: Care,
 }
@@ -291,7 +272,15 @@ impl Span<'_> {
             let end = (start + block).min(range.end).min(summed + run);
             let mut plain =
                 (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
-            for i in start..end {
+            let alike = match (&mut plain, self.alike()) {
+                (Some(plain), Some(weight)) => {
+                    self.dualize_alike(start..end, weight, plain, &mut gathered);
+                    true
+                }
+                _ => false,
+            };
+            let singly = if alike { end..end } else { start..end };
+            for i in singly {
                 let weight = self.rows.weights.get(i);
                 if weight == 0.0 {
                     continue;
@@ -350,28 +339,6 @@ impl Span<'_> {
         gathered
     }
 
-    /// Scores, losses and slopes of rows with one output.
-    fn plainly(&self, range: std::ops::Range<usize>) -> Plain {
-        let (w, b) = self.definition.layout.output(self.parameters, 0);
-        let mut scores = vec![0.0; range.len()];
-        self.rows.design.scores(range.clone(), w, &mut scores);
-        scores.iter_mut().for_each(|score| *score += b);
-        let (mut slopes, mut values) = (scores.clone(), vec![0.0; scores.len()]);
-        let (mut conjugates, alphas) = (values.clone(), values.clone());
-        let targets = &self.rows.targets[range];
-        on_loss!(self.definition.loss, loss => {
-            loss.each(targets, &mut slopes, &mut values, None);
-            loss.conjugates(targets, &slopes, &mut conjugates);
-        }, softmax => ());
-        Plain {
-            scores,
-            values,
-            slopes,
-            conjugates,
-            alphas,
-        }
-    }
-
     /// Adds a row's loss and conjugate, finds its α, and tells how far that can move.
     fn dualize(
         &self,
@@ -428,7 +395,7 @@ impl Span<'_> {
     }
 
     /// Keeps a row that can move, if it can move further than those that are kept.
-    fn consider(&self, i: usize, weight: f64, alpha: &[f64], room: f64, gathered: &mut Gathered) {
+    pub(super) fn consider(&self, i: usize, weight: f64, alpha: &[f64], room: f64, gathered: &mut Gathered) {
         let row = self.rows.design.row(i);
         let features = gathered.features;
         let class = self.rows.targets[i] as usize;
@@ -471,6 +438,7 @@ impl Span<'_> {
             }
         });
         let kept = Arc::new(Roomy {
+            row: self.first_row + i as u64,
             target: self.rows.targets[i],
             weight,
             alpha: alpha.to_vec(),

@@ -2,11 +2,8 @@
 //! of the rows, for a fraction of a pass a step.
 //!
 //! The optimum of m of n rows is off by what chance does to d parameters: the objective of all rows is then about
-//! d·n/(2m) above its least, where at 0 it is some n above. C stays as it is: scaled up to the number of rows it
-//! would let a small sample run further from the optimum than 0 is.
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+//! d·n/(2m) above its least, where at 0 it is some n above. Rows with an entry in a rare column are all taken: otherwise
+//! its weight would run far away, or nowhere, and steps on all rows would be needed to bring it back.
 
 use crate::certify::duality::Definition;
 use crate::error::Result;
@@ -17,8 +14,8 @@ use crate::settings::Settings;
 use crate::solve::{Control, Newton, Solver};
 use crate::watch::Unwatched;
 
-/// One row in so many, one sample after another.
-const SAMPLES: [usize; 2] = [100, 20];
+/// One row in so many, one sample after another, and how many times as many rows all columns together may add to that.
+const SAMPLES: [(usize, f64); 2] = [(100, 1.0), (20, 2.0)];
 /// Rows that a sample has at least, and for each parameter.
 const LEAST_ROWS: usize = 1000;
 const LEAST_ROWS_EACH: usize = 20;
@@ -40,17 +37,21 @@ pub(super) fn start(
     if !smooth || definition.penalty.l2 == 0.0 || settings.max_iter.is_some() {
         return Ok(None);
     }
-    let mut random = ChaCha8Rng::seed_from_u64(settings.seed);
     let (mut at, mut read) = (None, 0.0);
-    for one_in in SAMPLES.into_iter().filter(|one_in| rows.len() / one_in >= least) {
-        let size = rows.len() / one_in;
-        let sample = Sample::of(rows, size, &mut random);
+    for (one_in, more) in SAMPLES
+        .into_iter()
+        .filter(|(one_in, _)| rows.len() / one_in >= least)
+    {
+        let share = 1.0 / one_in as f64;
+        let each = more * share * rows.len() as f64 / layout.features.max(1) as f64;
+        let sample = Sample::of_columns(rows, share, each, settings.seed);
+        let part = sample.rows().design.stored() as f64 / rows.design.stored().max(1) as f64;
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);
         let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
         at = Some(Feed::Memory(sample.rows(), None).run(definition, |problem| {
             let solution = Newton::default().solve(problem, &from, &mut control)?;
-            read += problem.oracle.passes() as f64 / one_in as f64;
+            read += problem.oracle.passes() as f64 * part;
             Ok(solution.parameters)
         })?);
     }
