@@ -67,8 +67,8 @@ impl CoordinateDescent {
         layout.outputs > 1 || each <= GRAM_PASSES
     }
 
-    /// Working sets; before them, on sparse rows, Newton steps that mostly arrive by themselves and need no column by
-    /// itself. Least squares have their own products, which they keep from fit to fit.
+    /// Working sets; before them, on sparse rows and for ℓ1, Newton steps that mostly arrive and never need the columns of
+    /// all rows. Least squares have their own products, which they keep from fit to fit.
     fn solve_columns(
         &self,
         problem: &mut Problem<'_>,
@@ -76,7 +76,7 @@ impl CoordinateDescent {
         start: &[f64],
         control: &mut Control<'_>,
     ) -> Result<Solution> {
-        if !rows.design.is_sparse() || problem.loss == LossName::Squared {
+        if !rows.design.is_sparse() || problem.loss == LossName::Squared || problem.penalty.l1 == 0.0 {
             return working_set::solve(problem, rows, start, control, self);
         }
         let (parameters, status) = narrow_newton(problem, rows, start, control)?;

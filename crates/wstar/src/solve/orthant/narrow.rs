@@ -13,7 +13,7 @@
 
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
-use crate::oracle::{Layout, Local, Query, Rows};
+use crate::oracle::{Layout, Local, Oracle, Query, Rows};
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Problem};
 use crate::solve::Control;
@@ -30,12 +30,19 @@ const SETTLED: usize = 100;
 /// How exactly a step's linear system is solved: loosely while weights come and go.
 const LOOSE: f64 = 0.1;
 const TIGHT: f64 = 0.02;
-/// Products at most for one step, and for all: who needs more is better served by another solver.
-const STEP_PRODUCTS: usize = 40;
-const MOST_PRODUCTS: usize = 150;
+/// Products at most for such a step, and for all steps: who needs more is better served by another solver.
+const LOOSE_PRODUCTS: usize = 10;
+const TIGHT_PRODUCTS: usize = 40;
+const MOST_PRODUCTS: usize = 300;
+/// Rows for each column at least, unless many weights are not 0 already: more columns would depend on each other.
+const LEAST_ROWS: usize = 4;
+/// New columns that may always come.
+const FEW_COLUMNS: usize = 100;
 /// Looks at all columns at most, and those that may pass without a better gap or objective.
 const MOST_LOOKS: usize = 20;
 const PATIENCE: u32 = 2;
+/// The share of the objective that counts as better.
+const LITTLE: f64 = 1e-4;
 /// How much of the whole gap the columns' own may keep.
 const SHARE: f64 = 0.01;
 /// The share of the curvature that is added to it.
@@ -51,24 +58,28 @@ pub(crate) fn narrow_newton(
     let mut at = start.to_vec();
     centre(problem, &mut at)?;
     let (mut best_gap, mut best_objective, mut waited) = (f64::INFINITY, f64::INFINITY, 0);
+    let layout = problem.layout();
+    let mut whole = Local::new(rows.borrowed(), problem.loss, layout);
     let mut products = 0;
+    let mut copy = None;
     for _ in 0..MOST_LOOKS {
-        let here = problem.gradient(&at)?;
+        let sums = whole.ask(Query::Gradient { at: &at })?;
+        let here = problem.evaluated(&at, sums);
+        control.passed(1);
         let gap = problem.gap(&at, &here);
         if let Some(status) = control.iterate(problem, &at, here.objective, gap) {
             return Ok((at, Some(status)));
         }
-        let better = gap < 0.5 * best_gap || here.objective < best_objective - 1e-9 * best_objective.abs();
+        let better = gap < 0.5 * best_gap || here.objective < best_objective - LITTLE * best_objective.abs();
         waited = if better { 0 } else { waited + 1 };
         best_gap = best_gap.min(gap);
         best_objective = best_objective.min(here.objective);
         if waited > PATIENCE || products > MOST_PRODUCTS {
             break;
         }
-        let (set, new) = choose(problem, &at, &here.gradient);
-        let layout = problem.layout();
+        let (set, new) = choose(problem, &at, &here.gradient, rows.len() / LEAST_ROWS);
         let features: Vec<usize> = set.iter().copied().filter(|&j| !layout.is_intercept(j)).collect();
-        let Some(design) = rows.design.narrowed(&features) else {
+        let Some(design) = rows.design.narrowed(&features, copy.take()) else {
             break;
         };
         control.passed(1);
@@ -76,31 +87,36 @@ pub(crate) fn narrow_newton(
             design: &design,
             ..rows.borrowed()
         };
-        let layout = Layout {
+        let narrow_layout = Layout {
             features: features.len(),
             ..layout
         };
+        let mut oracle = Local::new(narrow, problem.loss, narrow_layout);
+        let own: Vec<f64> = set.iter().map(|&j| at[j]).collect();
+        whole.hand_over(&at, &mut oracle, &own);
         let mut narrow = Narrow {
+            oracle,
             penalties: set.iter().map(|&j| problem.penalty_of(j)).collect(),
-            at: set.iter().map(|&j| at[j]).collect(),
-            problem: Problem {
-                loss: problem.loss,
-                penalty: problem.penalty,
-                intercept: problem.intercept,
-                oracle: Box::new(Local::new(narrow, problem.loss, layout)),
-                rows: None,
-            },
+            at: own,
             products: 0,
         };
-        let aim = 0.3 * control.tol * here.objective.abs().max(1.0);
+        let own_slopes = set.iter().map(|&j| here.gradient[j]).collect();
+        let start = Evaluated {
+            gradient: own_slopes,
+            ..here
+        };
+        let aim = 0.3 * control.tol * start.objective.abs().max(1.0);
         let steps = if new * SETTLED > set.len() {
             FEW_STEPS
         } else {
             MOST_STEPS
         };
-        let goes_on = narrow.descend(steps, aim.max(SHARE * gap), 0.3 * control.tol, control)?;
+        let goes_on = narrow.descend(start, steps, aim.max(SHARE * gap), control)?;
         products += narrow.products;
         set.iter().zip(&narrow.at).for_each(|(&j, &w)| at[j] = w);
+        narrow.oracle.hand_over(&narrow.at, &mut whole, &at);
+        drop(narrow);
+        copy = Some(design);
         if !goes_on {
             break;
         }
@@ -108,24 +124,32 @@ pub(crate) fn narrow_newton(
     Ok((at, None))
 }
 
-/// The parameters that are not 0, have no ℓ1 penalty or are pulled away from 0, in order; and how many of them are new.
-fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64]) -> (Vec<usize>, usize) {
-    let mut new = 0;
-    let mut set = Vec::new();
+/// The parameters that are not 0, have no ℓ1 penalty or are pulled away from 0, in order; and how many of them are new. Those
+/// that are pulled most come first where all together would be more than `most`.
+fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64], most: usize) -> (Vec<usize>, usize) {
+    let (mut set, mut pulled) = (Vec::new(), Vec::new());
     for (j, &w) in at.iter().enumerate() {
         let l1 = problem.penalty_of(j).l1;
-        let pulled = w == 0.0 && l1 > 0.0 && gradient[j].abs() > l1;
-        new += usize::from(pulled);
-        if pulled || w != 0.0 || l1 == 0.0 {
+        if w != 0.0 || l1 == 0.0 {
             set.push(j);
+        } else if gradient[j].abs() > l1 {
+            pulled.push(j);
         }
     }
-    (set, new)
+    let room = most.saturating_sub(set.len()).max(set.len() / 4 + FEW_COLUMNS);
+    if pulled.len() > room {
+        let pull = |j: usize| gradient[j].abs();
+        pulled.select_nth_unstable_by(room, |&a, &b| pull(b).total_cmp(&pull(a)).then(a.cmp(&b)));
+        pulled.truncate(room);
+    }
+    set.extend(&pulled);
+    set.sort_unstable();
+    (set, pulled.len())
 }
 
 /// The problem of a few columns.
 struct Narrow<'a> {
-    problem: Problem<'a>,
+    oracle: Local<'a>,
     /// Of every parameter.
     penalties: Vec<Penalty>,
     at: Vec<f64>,
@@ -133,42 +157,61 @@ struct Narrow<'a> {
     products: usize,
 }
 
-/// How a step ended.
-enum Stepped {
-    /// Weights have stopped at 0.
-    Bent,
-    /// The whole way.
-    Straight,
-    /// Nowhere.
-    Not,
+/// Where a step has led, and whether it went the whole way without a weight that stopped at 0.
+struct Stepped {
+    there: Evaluated,
+    straight: bool,
 }
 
 impl Narrow<'_> {
-    /// Steps until the gap is at most `target`; slopes may be left off by the share `enough` of l1. Whether it makes sense
-    /// to go on.
-    fn descend(&mut self, steps: usize, target: f64, enough: f64, control: &Control<'_>) -> Result<bool> {
-        let mut tol = LOOSE;
-        let diagonal = self
-            .problem
-            .oracle
-            .ask(Query::Diagonal { at: &self.at })?
-            .gradient;
+    /// Steps from where it is known, until the gap is at most `target`. Whether it makes sense to go on.
+    fn descend(
+        &mut self,
+        start: Evaluated,
+        steps: usize,
+        target: f64,
+        control: &Control<'_>,
+    ) -> Result<bool> {
+        let (mut tol, mut here) = (LOOSE, start);
+        let diagonal = self.oracle.ask(Query::Diagonal { at: &self.at })?.gradient;
         for _ in 0..steps {
-            let here = self.problem.gradient(&self.at)?;
-            let gap = self.problem.gap(&self.at, &here);
-            if gap <= target || control.out_of_budget().is_some() {
+            if self.gap(&here) <= target || control.out_of_budget().is_some() {
                 break;
             }
-            tol = match self.step(&here, &diagonal, tol, enough)? {
-                Stepped::Not => return Ok(false),
-                Stepped::Bent => LOOSE,
-                Stepped::Straight => TIGHT,
+            let Some(step) = self.step(&here, &diagonal, tol, 0.3 * control.tol)? else {
+                return Ok(false);
             };
+            tol = if step.straight { TIGHT } else { LOOSE };
+            here = step.there;
         }
         Ok(true)
     }
 
-    fn step(&mut self, here: &Evaluated, diagonal: &[f64], tol: f64, enough: f64) -> Result<Stepped> {
+    /// The gap between these columns' problem and its dual at the slopes.
+    fn gap(&self, here: &Evaluated) -> f64 {
+        let (mut shrink, mut conjugate) = (1.0f64, 0.0);
+        for (&g, penalty) in here.gradient.iter().zip(&self.penalties) {
+            if penalty.l2 > 0.0 {
+                conjugate += penalty.conjugate(g);
+            } else if penalty.l1 > 0.0 && g.abs() > penalty.l1 {
+                shrink = shrink.min(penalty.l1 / g.abs());
+            }
+        }
+        here.objective - shrink * (here.loss - dot(&self.at, &here.gradient)) + conjugate
+    }
+
+    fn evaluate(&mut self, at: &[f64]) -> Result<Evaluated> {
+        let sums = self.oracle.ask(Query::Gradient { at })?;
+        Ok(Evaluated {
+            objective: sums.value + penalty_of(&self.penalties, at),
+            loss: sums.value,
+            gradient: sums.gradient,
+            hessian: Vec::new(),
+        })
+    }
+
+    /// One step, if there is one that descends.
+    fn step(&mut self, here: &Evaluated, diagonal: &[f64], tol: f64, enough: f64) -> Result<Option<Stepped>> {
         let (mut face, mut signs, mut falls) = (Vec::new(), Vec::new(), Vec::new());
         let (mut own, mut curvatures) = (Vec::new(), Vec::new());
         let mut largest = 0.0f64;
@@ -202,28 +245,31 @@ impl Narrow<'_> {
             }
         }
         let along: Vec<f64> = next.iter().zip(&self.at).map(|(next, w)| next - w).collect();
-        let penalty = |at: &[f64]| -> f64 { at.iter().zip(&self.penalties).map(|(&w, p)| p.of(w)).sum() };
-        let promised = dot(&here.gradient, &along) + penalty(&next) - penalty(&self.at);
+        let promised = dot(&here.gradient, &along) + penalty_of(&self.penalties, &next)
+            - penalty_of(&self.penalties, &self.at);
         if promised >= 0.0 {
-            return Ok(Stepped::Not);
+            return Ok(None);
         }
         let noise = 1e-14 * here.objective.abs();
-        let (at, oracle) = (&self.at, &mut self.problem.oracle);
-        let mut line = |steps: &[f64]| {
+        let there = self.evaluate(&next)?;
+        if there.objective <= here.objective + 0.01 * promised + noise {
+            self.at = next;
+            let straight = !bent;
+            return Ok(Some(Stepped { there, straight }));
+        }
+        let (at, oracle) = (&self.at, &mut self.oracle);
+        let (step, least) = least_along(&self.penalties, at, &along, 1, |steps| {
             let along = &along;
             Ok(oracle.ask(Query::Line { at, along, steps })?.line)
-        };
-        let there = line(&[1.0])?.first().map_or(f64::INFINITY, |point| point.value) + penalty(&next);
-        if there <= here.objective + 0.01 * promised + noise {
-            self.at = next;
-            return Ok(if bent { Stepped::Bent } else { Stepped::Straight });
-        }
-        let (step, least) = least_along(&self.penalties, at, &along, 1, line)?;
+        })?;
         if least >= here.objective {
-            return Ok(Stepped::Not);
+            return Ok(None);
         }
         axpy(step, &along, &mut self.at);
-        Ok(Stepped::Bent)
+        let at = self.at.clone();
+        let there = self.evaluate(&at)?;
+        let straight = false;
+        Ok(Some(Stepped { there, straight }))
     }
 
     /// Nearly (H + own)⁻¹·falls over a face.
@@ -236,7 +282,7 @@ impl Narrow<'_> {
         tol: f64,
         enough: f64,
     ) -> Result<Vec<f64>> {
-        let (at, oracle, products) = (&self.at, &mut self.problem.oracle, &mut self.products);
+        let (at, oracle, products) = (&self.at, &mut self.oracle, &mut self.products);
         let mut along = vec![0.0; at.len()];
         let product = |p: &[f64]| {
             *products += 1;
@@ -245,6 +291,15 @@ impl Narrow<'_> {
             let pairs = face.iter().zip(own).zip(p);
             Ok(pairs.map(|((&j, own), p)| whole[j] + own * p).collect())
         };
-        conjugate_gradients(product, curvatures, falls, tol, enough, STEP_PRODUCTS)
+        let most = if tol == LOOSE {
+            LOOSE_PRODUCTS
+        } else {
+            TIGHT_PRODUCTS
+        };
+        conjugate_gradients(product, curvatures, falls, tol, enough, most)
     }
+}
+
+fn penalty_of(penalties: &[Penalty], at: &[f64]) -> f64 {
+    at.iter().zip(penalties).map(|(&w, penalty)| penalty.of(w)).sum()
 }
