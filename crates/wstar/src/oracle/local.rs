@@ -323,7 +323,10 @@ impl<'a> Local<'a> {
             });
             add_pulls(design, rows, layout, &pulls, &mut sums.gradient);
         });
-        if !diagonal_only {
+        if diagonal_only {
+            // Nobody asked for it, and where the curvatures were known it is not.
+            sums.value = 0.0;
+        } else {
             sums.hessian = both_triangles(&sums.hessian, layout);
         }
         sums

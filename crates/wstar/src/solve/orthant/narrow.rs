@@ -124,13 +124,14 @@ pub(crate) fn narrow_newton(
     Ok((at, None))
 }
 
-/// The parameters that are not 0, have no ℓ1 penalty or are pulled away from 0, in order; and how many of them are new. Those
+/// The parameters that are not 0 or are pulled away from it, in order, with any intercept; and how many of them are new. Those
 /// that are pulled most come first where all together would be more than `most`.
 fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64], most: usize) -> (Vec<usize>, usize) {
+    let layout = problem.layout();
     let (mut set, mut pulled) = (Vec::new(), Vec::new());
     for (j, &w) in at.iter().enumerate() {
         let l1 = problem.penalty_of(j).l1;
-        if w != 0.0 || l1 == 0.0 {
+        if w != 0.0 || l1 == 0.0 || layout.is_intercept(j) {
             set.push(j);
         } else if gradient[j].abs() > l1 {
             pulled.push(j);
@@ -302,4 +303,86 @@ impl Narrow<'_> {
 
 fn penalty_of(penalties: &[Penalty], at: &[f64]) -> f64 {
     at.iter().zip(penalties).map(|(&w, penalty)| penalty.of(w)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Csr, Design};
+    use crate::loss::LossName;
+    use crate::oracle::Weights;
+    use crate::problem::Intercept;
+    use crate::watch::{Budget, Unwatched};
+
+    /// Rows with a few entries each, one of each of as many equal parts of the columns, and noisy labels.
+    fn sparse(rows: usize, features: usize, each: usize) -> (Design, Vec<f64>) {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1u64 << 31) as f64
+        };
+        let (mut starts, mut indices, mut values, mut targets) =
+            (vec![0], Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rows {
+            let mut score = 0.0;
+            for part in 0..each {
+                let width = features / each;
+                let (j, value) = (part * width + (width as f64 * random()) as usize, random());
+                score += value * f64::from(u8::from(j % 10 == 0)) * if j % 20 == 0 { 3.0 } else { -3.0 };
+                indices.push(j as u32);
+                values.push(value);
+            }
+            starts.push(indices.len());
+            targets.push(if random() < 1.0 / (1.0 + (-score).exp()) {
+                1.0
+            } else {
+                -1.0
+            });
+        }
+        (
+            Design::Sparse64(Csr::new(starts, indices, values, features).unwrap()),
+            targets,
+        )
+    }
+
+    #[test]
+    fn columns_far_from_dependent_need_no_other_solver() {
+        let (design, targets) = sparse(3000, 400, 10);
+        let losses = [LossName::Logistic, LossName::SquaredHinge];
+        let intercepts = [Intercept::Absent, Intercept::Free, Intercept::Penalized];
+        for (loss, intercept) in losses
+            .into_iter()
+            .flat_map(|loss| intercepts.map(|rule| (loss, rule)))
+        {
+            let layout = Layout {
+                outputs: 1,
+                features: 400,
+                intercept: intercept != Intercept::Absent,
+            };
+            let rows = Rows {
+                design: &design,
+                targets: targets.as_slice().into(),
+                weights: Weights::Same(1.0),
+            };
+            let mut problem = Problem {
+                loss,
+                penalty: Penalty { l1: 3.0, l2: 0.0 },
+                intercept,
+                oracle: Box::new(Local::new(rows.borrowed(), loss, layout)),
+                rows: None,
+            };
+            let mut watch = Unwatched;
+            let mut control = Control::new(1e-7, Budget::default(), &mut watch);
+            let start = vec![0.0; layout.len()];
+            let (at, status) = narrow_newton(&mut problem, &rows, &start, &mut control).unwrap();
+            assert_eq!(status, Some(Status::Converged), "{loss:?} {intercept:?}");
+            let here = problem.gradient(&at).unwrap();
+            let gap = Problem::relative(problem.gap(&at, &here), here.objective);
+            assert!(gap <= 1.01e-7, "{loss:?} {intercept:?} {gap}");
+            let chosen = at.iter().filter(|w| **w != 0.0).count();
+            assert!((10..300).contains(&chosen), "{loss:?} {intercept:?} {chosen}");
+        }
+    }
 }
