@@ -88,7 +88,7 @@ impl Problem<'_> {
         Ok(self.evaluated(at, sums))
     }
 
-    fn evaluated(&self, at: &[f64], sums: Sums) -> Evaluated {
+    pub(crate) fn evaluated(&self, at: &[f64], sums: Sums) -> Evaluated {
         Evaluated {
             objective: sums.value + self.penalty_value(at),
             loss: sums.value,

@@ -1,13 +1,15 @@
 //! Dense rows that are mostly zeros, stored as sparse ones: images, counts, one-hot columns.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::data::{Csr, Dense, Design};
 
 /// The share of numbers other than 0 up to which it pays: a sparse entry takes the time of three or four dense ones.
 const MOST: f64 = 0.25;
-/// Rows that one thread counts together.
-const BLOCK: usize = 1024;
+/// Rows that one thread counts together, and fills.
+pub(super) const BLOCK: usize = 1024;
 
 impl Design {
     /// The same rows without their zeros, if most numbers are 0 and stored all the same.
@@ -29,16 +31,34 @@ fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dens
         .with_min_len(BLOCK)
         .map(|i| matrix.row(i).iter().filter(|&&value| value != zero).count())
         .collect();
-    let mut starts = Vec::with_capacity(rows + 1);
-    starts.push(0);
-    for count in &counts {
-        starts.push(starts[starts.len() - 1] + count);
-    }
-    let stored = starts[rows];
-    if stored as f64 > MOST * matrix.values().len() as f64 {
+    if counts.iter().sum::<usize>() as f64 > MOST * matrix.values().len() as f64 {
         return None;
     }
-    let (mut indices, mut values) = (vec![0u32; stored], vec![zero; stored]);
+    let room = (Vec::new(), Vec::new());
+    counted(&counts, features, room, |rows, indices, values| {
+        let entries = rows.flat_map(|i| (0u32..).zip(matrix.row(i)).filter(|(_, value)| **value != zero));
+        for ((index, value), (j, &entry)) in indices.iter_mut().zip(values).zip(entries) {
+            (*index, *value) = (j, entry);
+        }
+    })
+}
+
+/// A matrix whose rows have so many entries each: `fill` writes the columns and values of a few rows at a time, into
+/// room that may have been used before.
+pub(super) fn counted<T: Copy + Default + Send + Sync + 'static>(
+    counts: &[usize],
+    features: usize,
+    (mut indices, mut values): (Vec<u32>, Vec<T>),
+    fill: impl Fn(Range<usize>, &mut [u32], &mut [T]) + Sync,
+) -> Option<Csr<T>> {
+    let rows = counts.len();
+    let mut starts = Vec::with_capacity(rows + 1);
+    starts.push(0);
+    for count in counts {
+        starts.push(starts[starts.len() - 1] + count);
+    }
+    indices.resize(starts[rows], 0);
+    values.resize(starts[rows], T::default());
     let (mut left_indices, mut left_values) = (indices.as_mut_slice(), values.as_mut_slice());
     let mut blocks = Vec::new();
     for first in (0..rows).step_by(BLOCK) {
@@ -49,12 +69,9 @@ fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dens
         left_values = rest;
         blocks.push((first..end, own_indices, own_values));
     }
-    blocks.into_par_iter().for_each(|(rows, indices, values)| {
-        let entries = rows.flat_map(|i| (0u32..).zip(matrix.row(i)).filter(|(_, value)| **value != zero));
-        for ((index, value), (j, &entry)) in indices.iter_mut().zip(values).zip(entries) {
-            (*index, *value) = (j, entry);
-        }
-    });
+    blocks
+        .into_par_iter()
+        .for_each(|(rows, indices, values)| fill(rows, indices, values));
     Csr::new(starts, indices, values, features).ok()
 }
 

@@ -11,6 +11,7 @@ mod digest;
 mod encode;
 mod magnitude;
 mod missing;
+mod narrow;
 mod portions;
 mod prepare;
 mod raw;

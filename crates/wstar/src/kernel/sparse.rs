@@ -133,6 +133,7 @@ impl<'a, T: Copy + Into<f64>> Entries<'a, T> {
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::*;
+    use std::ops::Range;
 
     use super::super::dense::{LANES, add_lanes};
     use super::{Entries, dot_plain};
@@ -140,10 +141,11 @@ mod avx512 {
     /// [`Entries::scores`] by the faster of the two for each row.
     #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
     pub(super) fn scores<T: Copy + Into<f64>>(rows: Entries<'_, T>, w: &[f64], out: &mut [f64]) {
-        for ((indices, values), out) in rows.rows().zip(out) {
-            *out = match indices.len() {
-                ..LANES => dot_plain(indices, values, w),
-                _ => dot(indices, values, w),
+        for (ends, out) in rows.starts.windows(2).zip(out) {
+            let row = ends[0]..ends[1];
+            *out = match row.len() {
+                ..LANES => dot_plain(&rows.indices[row.clone()], &rows.values[row], w),
+                _ => dot_within(rows.indices, rows.values, row, w),
             };
         }
     }
@@ -153,8 +155,20 @@ mod avx512 {
     #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
     pub(super) fn dot<T: Copy + Into<f64>>(indices: &[u32], values: &[T], w: &[f64]) -> f64 {
         let stored = indices.len().min(values.len());
-        let (indices, rest) = indices[..stored].as_chunks::<LANES>();
-        let (values, last) = values[..stored].as_chunks::<LANES>();
+        dot_within(&indices[..stored], &values[..stored], 0..stored, w)
+    }
+
+    /// The same for one row of several; what lies behind it is read along, and left out of the sum.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
+    fn dot_within<T: Copy + Into<f64>>(
+        all_indices: &[u32],
+        all_values: &[T],
+        row: Range<usize>,
+        w: &[f64],
+    ) -> f64 {
+        let end = row.end;
+        let (indices, rest) = all_indices[row.clone()].as_chunks::<LANES>();
+        let (values, last) = all_values[row].as_chunks::<LANES>();
         let length = _mm256_set1_epi32(w.len() as i32);
         let mut lanes = _mm512_setzero_pd();
         let mut add = |indices: &[u32; LANES], values: [f64; LANES], stored: __mmask8| {
@@ -173,10 +187,18 @@ mod avx512 {
             add(indices, values.map(Into::into), 0xff);
         }
         if !rest.is_empty() {
-            let (mut all, mut own) = ([0; LANES], [0.0; LANES]);
-            all[..rest.len()].copy_from_slice(rest);
-            own.iter_mut().zip(last).for_each(|(to, &from)| *to = from.into());
-            add(&all, own, (1 << rest.len()) - 1);
+            let stored = (1 << rest.len()) - 1;
+            let behind = end - rest.len();
+            let whole = all_indices[behind..].first_chunk::<LANES>();
+            match whole.zip(all_values[behind..].first_chunk::<LANES>()) {
+                Some((indices, values)) => add(indices, values.map(Into::into), stored),
+                None => {
+                    let (mut all, mut own) = ([0; LANES], [0.0; LANES]);
+                    all[..rest.len()].copy_from_slice(rest);
+                    own.iter_mut().zip(last).for_each(|(to, &from)| *to = from.into());
+                    add(&all, own, stored);
+                }
+            }
         }
         let mut sums = [0.0; LANES];
         // SAFETY: there is room for eight values.

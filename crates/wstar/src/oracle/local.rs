@@ -38,7 +38,7 @@ pub struct Local<'a> {
 struct Kept {
     parameters: Vec<f64>,
     scores: Vec<f64>,
-    /// The loss's curvature at each score of a single output, once a product has asked for it.
+    /// The loss's curvature at each score of a single output, once a gradient has come by it or a product asked for it.
     curvatures: Vec<f64>,
 }
 
@@ -61,6 +61,16 @@ impl<'a> Local<'a> {
             point: Kept::default(),
             direction: Kept::default(),
             moved: 0,
+        }
+    }
+
+    /// Lets another oracle over the same rows, but other columns, know the scores of this point, if they are known: there
+    /// its parameters are those of `there`. Scores do not depend on columns whose weights are 0.
+    pub(crate) fn hand_over(&mut self, here: &[f64], to: &mut Local<'_>, there: &[f64]) {
+        if self.point.parameters == here {
+            to.point = std::mem::take(&mut self.point);
+            to.point.parameters = there.to_vec();
+            to.moved = self.moved;
         }
     }
 
@@ -124,13 +134,13 @@ impl<'a> Local<'a> {
         blank
     }
 
-    /// Sums what `add` makes of every block and its scores, with room for `numbers` sums in each lane. Scores that
-    /// are not `known` are computed on the way, while the block is in the cache.
+    /// Sums what `add` makes of every block, its scores and its curvatures if there is room for them, with room for
+    /// `numbers` sums in each lane. Scores that are not `known` are computed on the way, while the block is in the cache.
     fn sum(
         &self,
         Scored { kept, known }: Scored<'_>,
         numbers: usize,
-        add: impl Fn(Range<usize>, &[f64], &mut Sums) + Sync,
+        add: impl Fn(Range<usize>, &[f64], &mut [f64], &mut Sums) + Sync,
     ) -> Sums {
         let outputs = self.layout.outputs;
         let block = block_rows(self.rows.design, outputs);
@@ -139,18 +149,22 @@ impl<'a> Local<'a> {
             .clamp(2, lanes_for(self.rows.design, numbers, MOST_LANES))
             .min(blocks.max(1));
         let (parameters, mut left) = (&kept.parameters, kept.scores.as_mut_slice());
-        let shares: Vec<(usize, &mut [f64])> = (0..lanes)
+        let mut curved = kept.curvatures.as_mut_slice();
+        let shares: Vec<(usize, &mut [f64], &mut [f64])> = (0..lanes)
             .map(|lane| {
                 let first = blocks * lane / lanes * block;
                 let end = (blocks * (lane + 1) / lanes * block).min(self.rows.len());
                 let (share, rest) = std::mem::take(&mut left).split_at_mut((end - first) * outputs);
                 left = rest;
-                (first, share)
+                let room = (end - first).min(curved.len());
+                let (curvatures, rest) = std::mem::take(&mut curved).split_at_mut(room);
+                curved = rest;
+                (first, share, curvatures)
             })
             .collect();
         let mut sums: Vec<Sums> = shares
             .into_par_iter()
-            .map(|(mut first, share)| {
+            .map(|(mut first, share, mut curvatures)| {
                 let mut sums = Sums::default();
                 for out in share.chunks_mut(block * outputs) {
                     let rows = first..first + out.len() / outputs;
@@ -158,7 +172,10 @@ impl<'a> Local<'a> {
                     if !known {
                         scores(self.rows.design, rows.clone(), self.layout, parameters, out);
                     }
-                    add(rows, out, &mut sums);
+                    let room = rows.len().min(curvatures.len());
+                    let (own, rest) = std::mem::take(&mut curvatures).split_at_mut(room);
+                    curvatures = rest;
+                    add(rows, out, own, &mut sums);
                 }
                 sums
             })
@@ -225,10 +242,15 @@ impl<'a> Local<'a> {
 
     fn gradient(&self, point: Scored<'_>) -> Sums {
         let layout = self.layout;
-        self.sum(point, layout.len(), |rows, scores, sums| {
+        if layout.outputs == 1 {
+            // They come with the slopes, and a product is likely to ask for them next.
+            point.kept.curvatures.resize(self.rows.len(), 0.0);
+        }
+        self.sum(point, layout.len(), |rows, scores, curvatures, sums| {
             sums.gradient.resize(layout.len(), 0.0);
             let mut pulls = scores.to_vec();
-            sums.value += self.differentiate(rows.clone(), &mut pulls, None);
+            let curvatures = (layout.outputs == 1).then_some(curvatures);
+            sums.value += self.differentiate(rows.clone(), &mut pulls, curvatures);
             add_pulls(self.rows.design, rows, layout, &pulls, &mut sums.gradient);
         })
     }
@@ -262,8 +284,12 @@ impl<'a> Local<'a> {
         let (layout, design) = (self.layout, self.rows.design);
         let (length, width) = (layout.len(), layout.width());
         let numbers = if diagonal_only { length } else { length * length };
-        let mut sums = self.sum(point, numbers, |rows, scores, sums| {
+        let mut sums = self.sum(point, numbers, |rows, scores, curvatures, sums| {
             sums.gradient.resize(length, 0.0);
+            if diagonal_only && !curvatures.is_empty() {
+                add_squares(design, rows, layout, curvatures, &mut sums.gradient);
+                return;
+            }
             let mut pulls = scores.to_vec();
             if layout.outputs == 1 {
                 let mut h = vec![0.0; rows.len()];
@@ -297,7 +323,10 @@ impl<'a> Local<'a> {
             });
             add_pulls(design, rows, layout, &pulls, &mut sums.gradient);
         });
-        if !diagonal_only {
+        if diagonal_only {
+            // Nobody asked for it, and where the curvatures were known it is not.
+            sums.value = 0.0;
+        } else {
             sums.hessian = both_triangles(&sums.hessian, layout);
         }
         sums
@@ -305,7 +334,7 @@ impl<'a> Local<'a> {
 
     fn product(&self, point: &Kept, direction: Scored<'_>) -> Sums {
         let layout = self.layout;
-        self.sum(direction, layout.len(), |rows, along, sums| {
+        self.sum(direction, layout.len(), |rows, along, _, sums| {
             sums.gradient.resize(layout.len(), 0.0);
             let mut pulls;
             if layout.outputs == 1 {
@@ -335,7 +364,7 @@ impl<'a> Local<'a> {
         let (layout, design) = (self.layout, self.rows.design);
         let (w, b) = layout.output(along, 0);
         let curvatures = std::mem::take(&mut point.curvatures);
-        let sums = self.sum(scored(point, true), layout.len(), |rows, _, sums| {
+        let sums = self.sum(scored(point, true), layout.len(), |rows, _, _, sums| {
             sums.gradient.resize(layout.len(), 0.0);
             let pulls: Vec<f64> = (rows.clone())
                 .map(|i| match curvatures[i] {
@@ -351,7 +380,7 @@ impl<'a> Local<'a> {
 
     fn line(&self, point: &Kept, direction: Scored<'_>, steps: &[f64]) -> Sums {
         let outputs = self.layout.outputs;
-        self.sum(direction, 1, |rows, along, sums| {
+        self.sum(direction, 1, |rows, along, _, sums| {
             sums.line.resize(steps.len(), LinePoint::default());
             for (step, line) in steps.iter().zip(&mut sums.line) {
                 let mut pulls = self.kept(point, &rows).to_vec();
@@ -408,7 +437,7 @@ impl Oracle for Local<'_> {
         }
         if let Some(along) = along {
             if !known {
-                self.sum(scored(&mut point, false), 1, |_, _, _| {});
+                self.sum(scored(&mut point, false), 1, |_, _, _, _| {});
             }
             if matches!(query, Query::Product { .. }) {
                 self.curve(&mut point);

@@ -13,6 +13,7 @@ mod factor;
 mod growing;
 mod hessian;
 mod model;
+mod narrow;
 mod prox_newton;
 
 pub(crate) use bent_line::least_along;
@@ -22,6 +23,7 @@ pub(crate) use factor::Factor;
 pub(crate) use growing::Growing;
 pub(crate) use hessian::Gram;
 pub(crate) use model::Model;
+pub(crate) use narrow::narrow_newton;
 pub(crate) use prox_newton::{Inner, MOST_FAILED, prox_newton};
 
 use crate::error::Result;

@@ -209,7 +209,7 @@ pub(crate) fn prox_newton(
 
 /// Puts the free intercept of a cold start in its place, so that no weight need leave 0 to do its work:
 /// Newton's method within a bracket, on one line.
-fn centre(problem: &mut Problem<'_>, at: &mut [f64]) -> Result<()> {
+pub(super) fn centre(problem: &mut Problem<'_>, at: &mut [f64]) -> Result<()> {
     let layout = problem.layout();
     let free = problem.intercept == Intercept::Free && layout.outputs == 1 && layout.intercept;
     if !free || at[..layout.features].iter().any(|&w| w != 0.0) {
