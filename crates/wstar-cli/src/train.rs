@@ -1,6 +1,7 @@
 //! `wstar train`: read, fit, certify, judge, write, tell.
 
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -94,11 +95,15 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
-    let model =
-        fit_from(&data, settings, &origin, &mut follower).map_err(|error| error.in_file(source.name()))?;
+    // A learner that takes a row at a time leaves the other cores to the digest.
+    let (model, digest) = thread::scope(|scope| {
+        let digest = scope.spawn(|| data.digest());
+        let model = fit_from(&data, settings, &origin, &mut follower);
+        (model, digest.join())
+    });
     let model = Model {
-        digest: Some(data.digest()),
-        ..model
+        digest: digest.ok(),
+        ..model.map_err(|error| error.in_file(source.name()))?
     };
     let fitted = fitting.elapsed();
     let solve = follower.solved();
