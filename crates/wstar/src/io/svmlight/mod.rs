@@ -21,6 +21,10 @@ use crate::io::split;
 use join::Joined;
 use part::Part;
 
+/// The most bytes of a part: with what they hold they fit into a core's own cache beside much else, and parts that wait for
+/// their turn take little memory.
+const LARGEST_PART: usize = 256 << 10;
+
 /// Reads a whole file. `base` is the index of the first feature, if it is known; `done` hears of each part of the text
 /// that was parsed.
 pub(crate) fn read(
@@ -32,18 +36,16 @@ pub(crate) fn read(
     let rows = without_mark(text);
     let mark = text.len() - rows.len();
     let done = |part: Range<usize>| done(part.start + mark..part.end + mark);
-    read_parts(
-        rows,
-        place,
-        &mut Plan::new(base),
-        split::part_bytes(rows.len()),
-        &done,
-    )
+    read_parts(rows, place, &mut Plan::new(base), part_bytes(rows), &done)
 }
 
 /// Reads a text as planned, and corrects the plan where it does not hold.
 pub(crate) fn read_with(text: &[u8], place: &Place, plan: &mut Plan) -> Result<Matrix> {
-    read_parts(text, place, plan, split::part_bytes(text.len()), &|_| ())
+    read_parts(text, place, plan, part_bytes(text), &|_| ())
+}
+
+fn part_bytes(text: &[u8]) -> usize {
+    split::part_bytes(text.len()).min(LARGEST_PART)
 }
 
 /// Reads a text cut into parts of about `part_bytes`; the result does not depend on it.

@@ -10,6 +10,7 @@ use crate::io::svmlight::fault::{
     index_fault, label_fault, range_fault, repeat_fault, value_fault, zero_fault,
 };
 use crate::kernel::decimal::Entries;
+use crate::kernel::sparse::is_tidy;
 
 /// The largest index a file may hold: the number of features must fit in 32 bits too.
 pub(super) const LARGEST_INDEX: u64 = u32::MAX as u64 - 1;
@@ -55,8 +56,9 @@ impl Part {
         // An entry takes four bytes at least, the blank or line end behind it included.
         let most = text.len() / 4 + 1;
         if self.indices.len() < most {
-            self.indices.resize(most, 0);
-            self.values.resize(most, 0.0);
+            // New ones, not longer ones: memory that comes as zeros is not touched before it is used.
+            self.indices = vec![0; most];
+            self.values = vec![0.0; most];
         }
         self.fault = self.rows(text, least).err();
     }
@@ -152,14 +154,7 @@ impl Part {
     /// Puts the entries of a row in order, without its zeros; gives their new end.
     fn tidy(&mut self, row: Range<usize>, text: &[u8], label_at: usize) -> Result<usize, Fault> {
         let indices = &self.indices[row.clone()];
-        let increasing = indices
-            .iter()
-            .zip(indices.iter().skip(1))
-            .fold(true, |so_far, (a, b)| so_far & (a < b));
-        let no_zero = self.values[row.clone()]
-            .iter()
-            .fold(true, |so_far, &value| so_far & (value != 0.0));
-        if increasing && no_zero {
+        if is_tidy(indices, &self.values[row.clone()]) {
             self.largest = self.largest.max(indices.last().copied().unwrap_or_default());
             return Ok(row.end);
         }
