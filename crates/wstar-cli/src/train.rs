@@ -127,7 +127,7 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         (None, None) => None,
     };
     let margins = support::soft(&model, &data, args.support.as_deref())?;
-    Ok(Trained {
+    let trained = Trained {
         name: title(source),
         margins,
         path,
@@ -143,7 +143,10 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
             certify: fitted.saturating_sub(solve),
             total: Duration::ZERO,
         },
-    })
+    };
+    // Giving back the memory of many rows takes as long as writing the model, and need not be waited for.
+    thread::spawn(|| drop(data));
+    Ok(trained)
 }
 
 /// Whether judging the training rows takes no longer than learning from them did. A committee takes a dot

@@ -224,7 +224,7 @@ mod tests {
             change in 0..4,
         ) {
             let tidy = |entries: &[(u32, i8)]| {
-                let (indices, values): (Vec<u32>, Vec<f64>) = entries.iter().map(|&(j, v)| (j, v.into())).unzip();
+                let (indices, values): (Vec<u32>, Vec<f64>) = entries.iter().map(|&(j, v)| (j, f64::from(v))).unzip();
                 is_tidy(&indices, &values)
             };
             prop_assert!(tidy(&entries));

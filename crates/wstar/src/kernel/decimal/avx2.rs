@@ -40,7 +40,7 @@ pub(super) fn present() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Fills `indices` and `values`; see [`super::entries`].
+/// Fills `indices` and `values`; see [`super::Entries::read`].
 pub(super) fn checked_entries(
     scan: &mut Scan<'_>,
     start: usize,
@@ -66,7 +66,7 @@ fn entries(
         if at < BEFORE || !(scan.covers(at) || fill(scan, at, b' ')) {
             break;
         }
-        // SAFETY: the stretch covers the place, and begins behind the first bytes of the text, as was just asked.
+        // SAFETY: the stretch covers the place, before which there is enough, as was just asked.
         let Some((column, number, length)) = (unsafe { entry(scan, at) }) else {
             break;
         };
@@ -114,7 +114,7 @@ fn rows(
         for out in row {
             left -= 1;
             let ending = if left > 0 { marks.delimiter } else { b'\n' };
-            // SAFETY: the stretch covers the place, and begins behind the first bytes of the text, as is asked first.
+            // SAFETY: the stretch covers the place, before which there is enough, as is asked first.
             if at >= BEFORE
                 && (scan.covers(at) || fill(&mut scan, at, marks.delimiter))
                 && let Some((value, length)) = unsafe { number(&scan, at, marks.point, ending) }
@@ -142,8 +142,7 @@ fn rows(
     (count, start)
 }
 
-/// Looks at the stretch that starts with the byte at `start`; tells whether it covers that, and there is room for a
-/// window around a number at `start`.
+/// Looks at the stretch that starts with the byte at `start`; tells whether it covers that.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn fill(scan: &mut Scan<'_>, start: usize, delimiter: u8) -> bool {
     scan.fill(start, |bytes: &[u8; BYTES]| {
@@ -163,7 +162,7 @@ fn fill(scan: &mut Scan<'_>, start: usize, delimiter: u8) -> bool {
 ///
 /// # Safety
 ///
-/// The stretch covers `at`, and starts `BEFORE` bytes behind the start of its text or later.
+/// The stretch covers `at`, and there are `BEFORE` bytes of the text before it.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn number(scan: &Scan<'_>, at: usize, point: u8, ending: u8) -> Option<(f64, usize)> {
@@ -173,8 +172,8 @@ unsafe fn number(scan: &Scan<'_>, at: usize, point: u8, ending: u8) -> Option<(f
     if length >= BYTES {
         return None;
     }
-    // SAFETY: `at` is not before the start of the stretch, before which there is enough; the stretch ends with the
-    // text at the latest, and `at` is at least 64 bytes before its end.
+    // SAFETY: before `at` there is enough, as is asked of the caller; the stretch ends with the text at the latest,
+    // and `at` is at least 64 bytes before its end.
     let window = unsafe { window(scan.text(), at) };
     if window[BEFORE + length] != ending {
         return None;
@@ -187,7 +186,7 @@ unsafe fn number(scan: &Scan<'_>, at: usize, point: u8, ending: u8) -> Option<(f
 ///
 /// # Safety
 ///
-/// The stretch covers `at`, and starts `BEFORE` bytes behind the start of its text or later.
+/// The stretch covers `at`, and there are `BEFORE` bytes of the text before it.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn entry(scan: &Scan<'_>, at: usize) -> Option<(u32, f64, usize)> {
