@@ -296,8 +296,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// No more numbers than this are kept: 8 MB.
-    const MOST: usize = 1 << 20;
+    /// No more numbers than this are kept: 2 MB.
+    const MOST: usize = 1 << 18;
 
     fn new(hyperplanes: usize) -> Self {
         Kept {

@@ -80,11 +80,10 @@ impl Joined {
         }
         let base = self.plan.base;
         let before = self.columns.len();
-        // Room that is not used costs nothing: its pages are never touched, and it is given back in the end.
         if before == 0 {
-            self.columns.reserve(part.indices().len() * left);
-            self.labels.reserve(part.labels.len() * left);
-            self.starts.reserve(part.labels.len() * left);
+            self.columns.reserve(room(part.indices().len(), left));
+            self.labels.reserve(room(part.labels.len(), left));
+            self.starts.reserve(room(part.labels.len(), left));
         }
         self.starts.extend(part.ends.iter().map(|end| before + end));
         self.labels.extend_from_slice(&part.labels);
@@ -102,12 +101,12 @@ impl Joined {
             // Decimals are told by the first.
             if values.first().is_none_or(exact) && values.iter().fold(true, |all, value| all & exact(value)) {
                 if narrow.is_empty() {
-                    narrow.reserve(values.len() * left);
+                    narrow.reserve(room(values.len(), left));
                 }
                 narrow.extend(values.iter().map(|&value| value as f32));
                 return;
             }
-            let mut wide = Vec::with_capacity(narrow.len() + values.len() * left);
+            let mut wide = Vec::with_capacity(narrow.len() + room(values.len(), left));
             wide.extend(narrow.iter().copied().map(f64::from));
             self.plan.wide = true;
             self.values = Values::Wide(wide);
@@ -122,19 +121,35 @@ impl Joined {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        self.starts.shrink_to_fit();
-        self.labels.shrink_to_fit();
-        self.columns.shrink_to_fit();
+        shrink(&mut self.starts);
+        shrink(&mut self.labels);
+        shrink(&mut self.columns);
         let design = match self.values {
             Values::Narrow(mut values) => {
-                values.shrink_to_fit();
+                shrink(&mut values);
                 Design::Sparse32(Csr::of_sorted(self.starts, self.columns, values, self.features))
             }
             Values::Wide(mut values) => {
-                values.shrink_to_fit();
+                shrink(&mut values);
                 Design::Sparse64(Csr::of_sorted(self.starts, self.columns, values, self.features))
             }
         };
         Ok((design, self.labels, self.plan))
+    }
+}
+
+/// Arrays up to this length stay as they are.
+const SHORT: usize = 1 << 20;
+
+/// Room for so many parts, if all are like this one. What is not used costs nothing, because its pages are never touched;
+/// and the chunks of a stream, which are all about the same, ask for the same room again and again, and find it.
+fn room(first: usize, left: usize) -> usize {
+    first.saturating_mul(left).next_power_of_two()
+}
+
+/// Gives back the room of a long array that was not needed. Short ones would only leave holes of all sizes behind.
+fn shrink<T>(array: &mut Vec<T>) {
+    if array.capacity() > SHORT {
+        array.shrink_to_fit();
     }
 }

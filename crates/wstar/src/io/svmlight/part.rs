@@ -54,7 +54,7 @@ impl Part {
         self.largest = 0;
         self.has_zero = false;
         // An entry takes four bytes at least, the blank or line end behind it included.
-        let most = text.len() / 4 + 1;
+        let most = (text.len() / 4 + 1).next_power_of_two();
         if self.indices.len() < most {
             // New ones, not longer ones: memory that comes as zeros is not touched before it is used.
             self.indices = vec![0; most];
