@@ -1,6 +1,7 @@
 //! `wstar train`: read, fit, certify, judge, write, tell.
 
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -94,11 +95,15 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
-    let model =
-        fit_from(&data, settings, &origin, &mut follower).map_err(|error| error.in_file(source.name()))?;
+    // A learner that takes a row at a time leaves the other cores to the digest.
+    let (model, digest) = thread::scope(|scope| {
+        let digest = scope.spawn(|| data.digest());
+        let model = fit_from(&data, settings, &origin, &mut follower);
+        (model, digest.join())
+    });
     let model = Model {
-        digest: Some(data.digest()),
-        ..model
+        digest: digest.ok(),
+        ..model.map_err(|error| error.in_file(source.name()))?
     };
     let fitted = fitting.elapsed();
     let solve = follower.solved();
@@ -122,7 +127,7 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         (None, None) => None,
     };
     let margins = support::soft(&model, &data, args.support.as_deref())?;
-    Ok(Trained {
+    let trained = Trained {
         name: title(source),
         margins,
         path,
@@ -138,7 +143,10 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
             certify: fitted.saturating_sub(solve),
             total: Duration::ZERO,
         },
-    })
+    };
+    // Giving back the memory of many rows takes as long as writing the model, and need not be waited for.
+    thread::spawn(|| drop(data));
+    Ok(trained)
 }
 
 /// Whether judging the training rows takes no longer than learning from them did. A committee takes a dot

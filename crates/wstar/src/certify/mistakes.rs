@@ -16,7 +16,7 @@ use crate::certify::AGREEMENT;
 use crate::error::Result;
 use crate::kernel::dense;
 use crate::model::Hyperplane;
-use crate::online::{Example, Examples, label};
+use crate::online::{Examples, label};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 
@@ -111,8 +111,29 @@ pub fn bound_mistakes(
     conditions: &[RunConditions],
     candidates: &[Vec<Hyperplane>],
 ) -> Result<Vec<MistakeBound>> {
-    let separators = choose(examples, conditions, candidates)?;
-    let findings = measure(examples, conditions, &separators)?;
+    let hyperplanes: Vec<Hyperplane> = candidates.iter().flatten().map(unit).collect();
+    let mut kept = Kept::new(hyperplanes.len());
+    let choices = choose(examples, conditions, candidates, &hyperplanes, &mut kept)?;
+    let separators: Vec<Separator> = choices
+        .iter()
+        .map(|choice| match choice {
+            Some((place, margin)) => (hyperplanes[*place].clone(), Some(*margin)),
+            None => (Hyperplane::default(), None),
+        })
+        .collect();
+    let findings = if kept.is_whole() {
+        // Without a margin no score is asked for.
+        let places: Vec<usize> = choices
+            .iter()
+            .map(|choice| choice.map_or(0, |(place, _)| place))
+            .collect();
+        measure(conditions, &separators, |visit| {
+            kept.scores(&places, visit);
+            Ok(())
+        })?
+    } else {
+        measure_all(examples, conditions, &separators)?
+    };
     Ok(separators
         .into_iter()
         .zip(findings)
@@ -130,7 +151,7 @@ pub fn recompute_mistakes(examples: &mut dyn Examples, claims: &[MistakeBound]) 
         .iter()
         .map(|claim| (unit(&claim.separator), claim.margin))
         .collect();
-    let findings = measure(examples, &conditions, &separators)?;
+    let findings = measure_all(examples, &conditions, &separators)?;
     Ok(claims
         .iter()
         .zip(findings)
@@ -238,13 +259,11 @@ fn unit(hyperplane: &Hyperplane) -> Hyperplane {
 /// Examples that one thread scores at a time.
 const SCORED: usize = 128;
 
-/// One pass over the data, in its order: `visit` gets each example with ‖x‖² and its score under each hyperplane. Those are
-/// computed side by side.
-fn score_all(
-    examples: &mut dyn Examples,
-    hyperplanes: &[Hyperplane],
-    visit: &mut dyn FnMut(&Example<'_>, f64, &[f64]),
-) -> Result<()> {
+/// What is told of an example: its class, its weight, ‖x‖², and its score under each hyperplane.
+type Visit<'a> = dyn FnMut(u32, f64, f64, &[f64]) + 'a;
+
+/// One pass over the data, in its order: `visit` hears of each example. Scores are computed side by side.
+fn score_all(examples: &mut dyn Examples, hyperplanes: &[Hyperplane], visit: &mut Visit<'_>) -> Result<()> {
     let width = 1 + hyperplanes.len();
     let mut numbers = Vec::new();
     examples.batches(0, &mut |batch| {
@@ -260,16 +279,80 @@ fn score_all(
             }
         });
         for (own, example) in numbers.chunks_exact(width).zip(batch) {
-            visit(example, own[0], &own[1..]);
+            visit(example.class, example.weight, own[0], &own[1..]);
         }
     })
 }
 
-/// One pass over the data for given separators and margins, by the definitions.
-fn measure(
+/// What a pass told, kept so that the next one need not look at the data again: unless it is much.
+struct Kept {
+    classes: Vec<u32>,
+    weights: Vec<f64>,
+    /// Of each example ‖x‖², and its score under each hyperplane.
+    numbers: Vec<f64>,
+    hyperplanes: usize,
+    /// Examples that were told of.
+    rows: usize,
+}
+
+impl Kept {
+    /// No more numbers than this are kept: 2 MB.
+    const MOST: usize = 1 << 18;
+
+    fn new(hyperplanes: usize) -> Self {
+        Kept {
+            classes: Vec::new(),
+            weights: Vec::new(),
+            numbers: Vec::new(),
+            hyperplanes,
+            rows: 0,
+        }
+    }
+
+    fn add(&mut self, class: u32, weight: f64, squared_norm: f64, scores: &[f64]) {
+        self.rows += 1;
+        if self.numbers.len() + scores.len() < Self::MOST {
+            self.classes.push(class);
+            self.weights.push(weight);
+            self.numbers.push(squared_norm);
+            self.numbers.extend_from_slice(scores);
+        }
+    }
+
+    /// Whether nothing was left out.
+    fn is_whole(&self) -> bool {
+        self.rows == self.classes.len()
+    }
+
+    /// Tells of each example again, with its scores under the hyperplanes at these places.
+    fn scores(&self, places: &[usize], visit: &mut Visit<'_>) {
+        let mut scores = vec![0.0; places.len()];
+        let rows = self.classes.iter().zip(&self.weights);
+        for ((&class, &weight), numbers) in rows.zip(self.numbers.chunks_exact(1 + self.hyperplanes)) {
+            (scores.iter_mut().zip(places))
+                .for_each(|(score, place)| *score = numbers.get(1 + place).copied().unwrap_or_default());
+            visit(class, weight, numbers[0], &scores);
+        }
+    }
+}
+
+/// [`measure`] in one pass over the data.
+fn measure_all(
     examples: &mut dyn Examples,
     conditions: &[RunConditions],
     separators: &[Separator],
+) -> Result<Vec<Findings>> {
+    let hyperplanes: Vec<Hyperplane> = separators.iter().map(|(plane, _)| plane.clone()).collect();
+    measure(conditions, separators, |visit| {
+        score_all(examples, &hyperplanes, visit)
+    })
+}
+
+/// What is found for given separators and margins, by the definitions; `tell` tells of all examples.
+fn measure(
+    conditions: &[RunConditions],
+    separators: &[Separator],
+    tell: impl FnOnce(&mut Visit<'_>) -> Result<()>,
 ) -> Result<Vec<Findings>> {
     let mut findings = vec![
         Findings {
@@ -280,15 +363,14 @@ fn measure(
         };
         separators.len()
     ];
-    let hyperplanes: Vec<Hyperplane> = separators.iter().map(|(plane, _)| plane.clone()).collect();
-    score_all(examples, &hyperplanes, &mut |example, squared_norm, scores| {
+    tell(&mut |class, weight, squared_norm, scores| {
         for (k, (found, (_, margin))) in findings.iter_mut().zip(separators).enumerate() {
             let lift = if conditions[k].intercept { 1.0 } else { 0.0 };
             found.squared_radius = found.squared_radius.max(squared_norm + lift);
-            found.least_weight = found.least_weight.min(example.weight);
-            found.largest_weight = found.largest_weight.max(example.weight);
+            found.least_weight = found.least_weight.min(weight);
+            found.largest_weight = found.largest_weight.max(weight);
             if let Some(margin) = margin {
-                let y = label(example.class, k, separators.len());
+                let y = label(class, k, separators.len());
                 let missing = (margin - y * scores[k]).max(0.0);
                 found.squared_slack += missing * missing;
             }
@@ -297,8 +379,8 @@ fn measure(
     Ok(findings)
 }
 
-/// For each discriminant, the candidate and the margin that give the least bound: without slack if one
-/// of the candidates separates (`R²/γ²`, as everybody knows it), else with some.
+/// For each discriminant, the place of the candidate and the margin that give the least bound: without slack if one
+/// of the candidates separates (`R²/γ²`, as everybody knows it), else with some. `hyperplanes` are all candidates, scaled.
 ///
 /// One pass: the margins of the rows are sorted into buckets between powers of √2, so that the slack at
 /// each power follows from sums over the smaller ones. What is found here only chooses; [`measure`] then
@@ -307,23 +389,25 @@ fn choose(
     examples: &mut dyn Examples,
     conditions: &[RunConditions],
     candidates: &[Vec<Hyperplane>],
-) -> Result<Vec<Separator>> {
+    hyperplanes: &[Hyperplane],
+    kept: &mut Kept,
+) -> Result<Vec<Option<(usize, f64)>>> {
     let mut buckets: Vec<Vec<Buckets>> = candidates
         .iter()
         .map(|candidates| candidates.iter().map(|_| Buckets::new()).collect())
         .collect();
-    let hyperplanes: Vec<Hyperplane> = candidates.iter().flatten().map(unit).collect();
     let (mut squared_radius, mut least_weight, mut largest_weight) = (0.0f64, f64::INFINITY, 0.0f64);
     score_all(
         examples,
-        &hyperplanes,
-        &mut |example, squared_norm, mut scores| {
+        hyperplanes,
+        &mut |class, weight, squared_norm, mut scores| {
+            kept.add(class, weight, squared_norm, scores);
             squared_radius = squared_radius.max(squared_norm);
-            least_weight = least_weight.min(example.weight);
-            largest_weight = largest_weight.max(example.weight);
+            least_weight = least_weight.min(weight);
+            largest_weight = largest_weight.max(weight);
             let discriminants = buckets.len();
             for (k, candidates) in buckets.iter_mut().enumerate() {
-                let y = label(example.class, k, discriminants);
+                let y = label(class, k, discriminants);
                 let (own, others) = scores.split_at(candidates.len());
                 (candidates.iter_mut().zip(own)).for_each(|(bucket, score)| bucket.add(y * score));
                 scores = others;
@@ -331,23 +415,23 @@ fn choose(
         },
     )?;
     let weights = (least_weight, largest_weight);
-    let mut hyperplanes = hyperplanes.into_iter();
+    let mut places = hyperplanes.iter().enumerate();
     Ok(buckets
         .into_iter()
         .zip(conditions)
         .map(|(candidates, conditions)| {
             let lift = if conditions.intercept { 1.0 } else { 0.0 };
             let radius = (squared_radius + lift).sqrt();
-            let mut best: ((bool, f64), Separator) = ((true, f64::INFINITY), (Hyperplane::default(), None));
-            for (candidate, separator) in candidates.into_iter().zip(&mut hyperplanes) {
+            let mut best = ((true, f64::INFINITY), None);
+            for (candidate, (place, separator)) in candidates.into_iter().zip(&mut places) {
                 // Larger than the radius no margin can be, and the slack would only stand for it.
                 let tried = candidate.margins_and_slacks().into_iter();
                 for (margin, slack) in tried.filter(|&(margin, _)| margin <= radius) {
-                    let bound = most_updates(radius, margin, slack, weights, &separator, conditions);
+                    let bound = most_updates(radius, margin, slack, weights, separator, conditions);
                     if let Some(bound) = bound
                         && (slack > 0.0, bound) < best.0
                     {
-                        best = ((slack > 0.0, bound), (separator.clone(), Some(margin)));
+                        best = ((slack > 0.0, bound), Some((place, margin)));
                     }
                 }
             }

@@ -88,17 +88,42 @@ impl<T> Csr<T> {
         values: impl Into<Memory<T>>,
         features: usize,
     ) -> Result<Self> {
-        let (indices, values) = (indices.into(), values.into());
+        let matrix = Csr {
+            starts,
+            indices: indices.into(),
+            values: values.into(),
+            features,
+        };
+        matrix.check().map(|()| matrix)
+    }
+
+    /// The same without a look at the parts, for a caller who has seen to it that they fit.
+    pub(crate) fn of_sorted(starts: Vec<usize>, indices: Vec<u32>, values: Vec<T>, features: usize) -> Self
+    where
+        T: Send + Sync + 'static,
+    {
+        let matrix = Csr {
+            starts,
+            indices: indices.into(),
+            values: values.into(),
+            features,
+        };
+        debug_assert!(matrix.check().is_ok());
+        matrix
+    }
+
+    fn check(&self) -> Result<()> {
+        let starts = &self.starts;
         let ends_fit = starts.first() == Some(&0)
-            && starts.last() == Some(&indices.len())
+            && starts.last() == Some(&self.indices.len())
             && starts.is_sorted()
-            && indices.len() == values.len();
+            && self.indices.len() == self.values.len();
         if !ends_fit {
             return Err(Error::data(
                 "the row starts of a sparse matrix do not fit its entries",
             ));
         }
-        let entries: &[u32] = &indices;
+        let (entries, features): (&[u32], usize) = (&self.indices, self.features);
         let wrong = starts.par_windows(2).position_first(|bounds| {
             let row = &entries[bounds[0]..bounds[1]];
             let increasing = row.windows(2).all(|pair| pair[0] < pair[1]);
@@ -109,12 +134,7 @@ impl<T> Csr<T> {
                 "row {i} of a sparse matrix has unsorted, repeated or too large indices"
             )));
         }
-        Ok(Csr {
-            starts,
-            indices,
-            values,
-            features,
-        })
+        Ok(())
     }
 
     /// The number of rows.

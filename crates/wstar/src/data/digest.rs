@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Dataset, Target};
+use crate::data::{Dataset, Row, Target};
 
 /// Rows mixed by one task; fixed, so that the digest does not depend on the number of threads.
 const BLOCK: usize = 4096;
@@ -24,6 +24,42 @@ impl Mix {
         self.1 = (self.1.rotate_left(23) ^ value).wrapping_mul(0xd6e8_feb8_6659_fd93);
         self.1 ^= self.1 >> 29;
     }
+
+    #[inline]
+    fn add_entry(&mut self, column: usize, value: f64) {
+        // A zero that is stored and one that is not are the same.
+        if value != 0.0 {
+            self.add(column as u64);
+            self.add(value.to_bits());
+        }
+    }
+}
+
+/// Adds a row to each of two. What is added to one has to wait for what was added before, so two at a time take hardly
+/// longer than one.
+fn add_both(mixes: &mut [Mix; 2], rows: [Row<'_>; 2]) {
+    match rows {
+        [Row::Sparse64(one, ones), Row::Sparse64(other, others)] => {
+            add_sparse(mixes, [(one, ones), (other, others)])
+        }
+        [Row::Sparse32(one, ones), Row::Sparse32(other, others)] => {
+            add_sparse(mixes, [(one, ones), (other, others)])
+        }
+        rows => (mixes.iter_mut().zip(rows))
+            .for_each(|(mix, row)| row.for_each(|j, value| mix.add_entry(j, value))),
+    }
+}
+
+fn add_sparse<T: Copy + Into<f64>>([one, other]: &mut [Mix; 2], rows: [(&[u32], &[T]); 2]) {
+    let [mut ones, mut others] = rows.map(|(columns, values)| columns.iter().zip(values));
+    for _ in 0..ones.len().min(others.len()) {
+        if let (Some((&i, &a)), Some((&j, &b))) = (ones.next(), others.next()) {
+            one.add_entry(i as usize, a.into());
+            other.add_entry(j as usize, b.into());
+        }
+    }
+    ones.for_each(|(&j, &value)| one.add_entry(j as usize, value.into()));
+    others.for_each(|(&j, &value)| other.add_entry(j as usize, value.into()));
 }
 
 impl Dataset {
@@ -38,34 +74,16 @@ impl Dataset {
     /// ```
     pub fn digest(&self) -> String {
         let rows = self.rows();
-        let blocks: Vec<Mix> = (0..rows.div_ceil(BLOCK))
+        let blocks = rows.div_ceil(BLOCK);
+        let pairs: Vec<[Mix; 2]> = (0..blocks.div_ceil(2))
             .into_par_iter()
-            .map(|block| {
-                let mut mix = Mix::START;
-                for i in block * BLOCK..((block + 1) * BLOCK).min(rows) {
-                    self.design.row(i).for_each(|j, value| {
-                        // A zero that is stored and one that is not are the same.
-                        if value != 0.0 {
-                            mix.add(j as u64);
-                            mix.add(value.to_bits());
-                        }
-                    });
-                    mix.add(u64::MAX);
-                    match &self.target {
-                        Target::Real(values) => mix.add((values[i] + 0.0).to_bits()),
-                        Target::Classes { codes, .. } => mix.add(codes[i].into()),
-                        Target::Unknown => {}
-                    }
-                    mix.add(self.weight(i).to_bits());
-                }
-                mix
-            })
+            .map(|pair| self.mix_blocks(2 * pair))
             .collect();
         let mut mix = Mix::START;
         [rows as u64, self.features() as u64]
             .into_iter()
             .for_each(|n| mix.add(n));
-        for block in blocks {
+        for block in pairs.into_iter().flatten().take(blocks) {
             mix.add(block.0);
             mix.add(block.1);
         }
@@ -74,6 +92,39 @@ impl Dataset {
             mix.add(u64::MAX);
         }
         format!("{:016x}{:016x}", mix.0, mix.1)
+    }
+
+    /// The rows of a block and of the next one, if there is one, each mixed.
+    fn mix_blocks(&self, block: usize) -> [Mix; 2] {
+        let mut mixes = [Mix::START; 2];
+        let span = |block: usize| block * BLOCK..((block + 1) * BLOCK).min(self.rows());
+        let (mut ones, mut others) = (span(block), span(block + 1));
+        // The later block is the shorter one, if any.
+        while let Some(other) = others.next()
+            && let Some(one) = ones.next()
+        {
+            add_both(&mut mixes, [self.design.row(one), self.design.row(other)]);
+            self.mix_target(one, &mut mixes[0]);
+            self.mix_target(other, &mut mixes[1]);
+        }
+        for one in ones {
+            self.design
+                .row(one)
+                .for_each(|j, value| mixes[0].add_entry(j, value));
+            self.mix_target(one, &mut mixes[0]);
+        }
+        mixes
+    }
+
+    /// The end of a row, its target and its weight.
+    fn mix_target(&self, i: usize, mix: &mut Mix) {
+        mix.add(u64::MAX);
+        match &self.target {
+            Target::Real(values) => mix.add((values[i] + 0.0).to_bits()),
+            Target::Classes { codes, .. } => mix.add(codes[i].into()),
+            Target::Unknown => {}
+        }
+        mix.add(self.weight(i).to_bits());
     }
 }
 

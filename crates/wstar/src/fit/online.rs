@@ -224,7 +224,12 @@ impl<'a> Fit<'a> {
             candidates: discriminants
                 .iter()
                 .zip(team)
-                .map(|(chosen, learner)| vec![chosen.clone(), learner.hyperplane().clone()])
+                .map(|(chosen, learner)| {
+                    let mut candidates = vec![chosen.clone()];
+                    // A plain perceptron has only one, and looking at it twice takes as long as at two.
+                    candidates.extend((learner.hyperplane() != chosen).then(|| learner.hyperplane().clone()));
+                    candidates
+                })
                 .collect(),
             predictor: Predictor::Linear {
                 discriminants,

@@ -20,6 +20,8 @@ pub use source::{Bytes, Source};
 pub use stream::Chunks;
 pub use whole::{check_writable, write_whole};
 
+use std::ops::Range;
+
 use crate::data::Raw;
 use crate::error::{Error, Result};
 use place::Place;
@@ -35,7 +37,8 @@ use place::Place;
 /// assert_eq!((iris.rows, iris.columns.len()), (150, 5));
 /// ```
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Raw> {
-    parse(source, &source.open()?, options)
+    let bytes = source.open()?;
+    parse(source, &bytes, options, &|part| bytes.release(part))
 }
 
 /// Reads content that is already in memory, gzipped or not, as a file of this name would be read; the name is only
@@ -49,12 +52,18 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Raw> {
 pub fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Raw> {
     let source = Source::Path(name.into());
     match source::unpacked(bytes, name)? {
-        Some(unpacked) => parse(&source, &unpacked, options),
-        None => parse(&source, bytes, options),
+        Some(unpacked) => parse(&source, &unpacked, options, &|_| ()),
+        None => parse(&source, bytes, options, &|_| ()),
     }
 }
 
-fn parse(source: &Source, bytes: &[u8], options: &ReadOptions) -> Result<Raw> {
+/// Parses what a source holds; `done` hears of each part of it that is no longer needed.
+fn parse(
+    source: &Source,
+    bytes: &[u8],
+    options: &ReadOptions,
+    done: &(dyn Fn(Range<usize>) + Sync),
+) -> Result<Raw> {
     let name = source.name();
     if bytes.is_empty() {
         return Err(Error::data("the file is empty").in_file(name));
@@ -64,7 +73,7 @@ fn parse(source: &Source, bytes: &[u8], options: &ReadOptions) -> Result<Raw> {
     let place = Place::start(&name);
     Ok(match format {
         Format::Csv | Format::Tsv => Raw::Table(csv::read(bytes, format, &options, &place)?),
-        Format::Svmlight => Raw::Matrix(svmlight::read(bytes, &place, options.base)?),
+        Format::Svmlight => Raw::Matrix(svmlight::read(bytes, &place, options.base, done)?),
         Format::Idx => Raw::Matrix(idx::read(bytes, &name, options.labels.as_deref())?),
     })
 }

@@ -4,6 +4,7 @@
 //! costs more than the arithmetic. An integer of up to 19 digits and a power of ten are then rounded by
 //! [`decimal`]; everything else goes to `fast-float2`.
 
+use crate::kernel::decimal::eight;
 use crate::kernel::rounding::{SHORT, decimal, short_decimal};
 
 /// 10ⁿ for the n digits that a word may start with.
@@ -113,17 +114,6 @@ fn leading_digits(word: u64) -> (u64, usize) {
     // In two halves, because a word cannot be moved by all its 64 bits at once, and no digit must not be a branch.
     let half = 32 - 4 * count;
     ((word << half) << half, count as usize)
-}
-
-/// The number that eight digits make, the first one in the lowest byte.
-#[inline(always)]
-fn eight(digits: u64) -> u64 {
-    const PAIRS: u64 = 0x0000_00FF_0000_00FF;
-    // Neighbours make numbers up to 99 in every other byte; those then are weighed and added by two products.
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-    let first = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
-    let second = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
-    first.wrapping_add(second) >> 32
 }
 
 /// All of `text` as a number.

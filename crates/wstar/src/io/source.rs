@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
@@ -174,6 +174,15 @@ pub enum Bytes {
     Owned(Vec<u8>),
     /// Inside the library.
     Static(&'static [u8]),
+}
+
+impl Bytes {
+    /// Gives back the memory of a part that was parsed; it can still be read.
+    pub(super) fn release(&self, part: Range<usize>) {
+        if let Bytes::Mapped(map) = self {
+            kernel::map::release(map, part);
+        }
+    }
 }
 
 impl Deref for Bytes {

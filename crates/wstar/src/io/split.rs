@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::io::place::lines;
-
 /// How many bytes a part has, about. Fixed by the size of the text alone, never by the number of
 /// threads, and no larger than what a core's own cache holds.
 pub(crate) fn part_bytes(text: usize) -> usize {
@@ -23,11 +21,6 @@ pub(crate) fn at_line_ends(text: &[u8], part_bytes: usize) -> Vec<Range<usize>> 
         start = end;
     }
     parts
-}
-
-/// The most rows that a part can hold: its lines, the last of which may have no end.
-pub(crate) fn rows(part: &[u8]) -> usize {
-    lines(part) as usize + usize::from(part.last().is_some_and(|&byte| byte != b'\n'))
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ impl Chunks {
                 Ok(Raw::Table(table))
             }
             State::Indexed { plan, features } => {
-                let mut matrix = svmlight::read_with(text, &place, plan, part_bytes)?;
+                let mut matrix = svmlight::read_with(text, &place, plan)?;
                 if matrix.design.rows() > 0 {
                     plan.settle();
                 }

@@ -7,7 +7,7 @@
 //! read floating point numbers accurately*, 1990). The rest is for a slower way.
 
 /// The powers of ten that `f64` holds exactly.
-const POWERS: [f64; 23] = [
+pub(super) static POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
@@ -43,7 +43,7 @@ const RECIPROCALS: [u128; MOST_DECIMALS + 1] = {
 
 /// 64 leading bits of 5⁻ⁿ, and the exponent field of a double one below that of 2⁶²·10⁻ⁿ. There is a power of two
 /// of them, so that a place needs no check; those without a reciprocal have 0, of which no product is decided.
-static SHORT_RECIPROCALS: [(u64, u64); 32] = {
+pub(super) static SHORT_RECIPROCALS: [(u64, u64); 32] = {
     let mut table = [(0, 0); 32];
     let mut n = 1;
     while n <= MOST_DECIMALS {

@@ -4,6 +4,22 @@
 #![allow(unsafe_code)]
 
 use super::dense::{LANES, add_lanes};
+use super::widest::widest;
+
+widest! {
+    /// Whether the indices of a row increase, and none of its values is 0.
+    pub fn is_tidy<T>(indices: &[u32], values: &[T]) -> bool = is_tidy_plain;
+}
+
+/// Without a way out before the end, so that the compiler can do it with SIMD.
+#[inline(always)]
+fn is_tidy_plain<T: Copy + Into<f64>>(indices: &[u32], values: &[T]) -> bool {
+    let pairs = indices.iter().zip(indices.iter().skip(1));
+    let increasing = pairs.fold(true, |so_far, (a, b)| so_far & (a < b));
+    values
+        .iter()
+        .fold(increasing, |so_far, &value| so_far & (value.into() != 0.0))
+}
 
 /// How many entries meet a vector of this length: all, unless the last index is beyond it.
 fn meeting(indices: &[u32], length: usize) -> usize {
@@ -223,6 +239,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rows_in_order_are_told(
+            mut entries in prop::collection::btree_map(0u32..90, 1..9i8, 0..40).prop_map(|row| row.into_iter().collect::<Vec<_>>()),
+            at in 0usize..40,
+            change in 0..4,
+        ) {
+            let tidy = |entries: &[(u32, i8)]| {
+                let (indices, values): (Vec<u32>, Vec<f64>) = entries.iter().map(|&(j, v)| (j, f64::from(v))).unzip();
+                is_tidy(&indices, &values)
+            };
+            prop_assert!(tidy(&entries));
+            if at + 1 < entries.len() && change > 0 {
+                match change {
+                    1 => entries[at].1 = 0,
+                    2 => entries[at].0 = entries[at + 1].0,
+                    _ => entries.swap(at, at + 1),
+                }
+                prop_assert!(!tidy(&entries));
+            }
+        }
+
         #[test]
         fn agrees_with_the_plain_loop(entries in prop::collection::btree_map(0u32..60, -1e3..1e3f64, 0..50), w in prop::collection::vec(-1e3..1e3f64, 0..60)) {
             let (indices, values): (Vec<u32>, Vec<f64>) = entries.into_iter().unzip();

@@ -2,7 +2,7 @@
 
 use crate::error::shown;
 use crate::io::place::Fault;
-use crate::io::svmlight::{LARGEST_INDEX, ends_token, next_line};
+use crate::io::svmlight::part::{LARGEST_INDEX, ends_token, next_line};
 
 /// The token at `at` as text; cut after what a message can show.
 fn token(text: &[u8], at: usize) -> String {

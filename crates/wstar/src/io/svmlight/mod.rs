@@ -1,87 +1,74 @@
 //! The svmlight (LIBSVM) format: `label index:value index:value … # comment`, a row a line.
 //!
-//! The text is cut at line ends. A first pass counts line ends and colons, which bound the rows and
-//! the entries of each part; the parts are then parsed side by side, straight into the arrays of the
-//! final matrix. Values are stored in `f32` until one is met that is not exact in it; then the
-//! parse starts again in `f64`, which on decimal data happens in the first row.
+//! The text is cut at line ends, and its parts are parsed side by side, each into memory that stays in a cache; what
+//! they hold is then put together in their order. Nothing is counted beforehand, and nothing is parsed twice.
 //!
 //! Explicit zeros are left out: they change no score, and every loop over a row would pay for them.
 //! Their index still counts for the number of features.
 
 mod fault;
+mod join;
+mod part;
 
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use memchr::{memchr, memchr_iter};
-use rayon::prelude::*;
-
-use crate::data::{Csr, Design, Matrix, Origin};
+use crate::data::{Matrix, Origin};
 use crate::error::Result;
-use crate::io::number;
-use crate::io::place::{Fault, Place, without_mark};
+use crate::io::place::{Place, without_mark};
 use crate::io::split;
-use fault::{index_fault, label_fault, range_fault, repeat_fault, value_fault, zero_fault};
+use join::Joined;
+use part::Part;
 
-/// The largest index a file may hold: the number of features must fit in 32 bits too.
-const LARGEST_INDEX: u64 = u32::MAX as u64 - 1;
+/// The most bytes of a part: with what they hold they fit into a core's own cache beside much else, and parts that wait for
+/// their turn take little memory.
+const LARGEST_PART: usize = 256 << 10;
 
-/// Reads a whole file. `base` is the index of the first feature, if it is known.
-pub(crate) fn read(text: &[u8], place: &Place, base: Option<u32>) -> Result<Matrix> {
-    read_parts(text, place, base, split::part_bytes(text.len()))
-}
-
-/// Reads a text cut into parts of about `part_bytes`; the result does not depend on it.
-pub(crate) fn read_parts(text: &[u8], place: &Place, base: Option<u32>, part_bytes: usize) -> Result<Matrix> {
-    read_with(without_mark(text), place, &mut Plan::new(base), part_bytes)
+/// Reads a whole file. `base` is the index of the first feature, if it is known; `done` hears of each part of the text
+/// that was parsed.
+pub(crate) fn read(
+    text: &[u8],
+    place: &Place,
+    base: Option<u32>,
+    done: &(dyn Fn(Range<usize>) + Sync),
+) -> Result<Matrix> {
+    let rows = without_mark(text);
+    let mark = text.len() - rows.len();
+    let done = |part: Range<usize>| done(part.start + mark..part.end + mark);
+    read_parts(rows, place, &mut Plan::new(base), part_bytes(rows), &done)
 }
 
 /// Reads a text as planned, and corrects the plan where it does not hold.
-pub(crate) fn read_with(text: &[u8], place: &Place, plan: &mut Plan, part_bytes: usize) -> Result<Matrix> {
-    let parts = split::at_line_ends(text, part_bytes);
-    let counts: Vec<Count> = parts
-        .par_iter()
-        .map(|part| Count {
-            rows: split::rows(&text[part.clone()]),
-            entries: memchr_iter(b':', &text[part.clone()]).count(),
-        })
-        .collect();
-    let texts: Vec<&[u8]> = parts.iter().map(|part| &text[part.clone()]).collect();
-
-    // Each turn settles one question for good (the base, the width), so there are three at most.
-    loop {
-        let outcome = if plan.wide {
-            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse64(csr), labels))
-        } else {
-            parse(&texts, &counts, *plan).map(|(csr, labels)| (Design::Sparse32(csr), labels))
-        };
-        match outcome {
-            Ok((design, labels)) => {
-                return Ok(Matrix {
-                    source: place.name.to_owned(),
-                    design,
-                    labels: Some(labels),
-                    origin: Origin::Indexed { base: plan.base },
-                });
-            }
-            Err(Stop::Replan(flags)) => {
-                plan.wide |= flags & WIDE != 0;
-                if flags & ZERO_BASED != 0 {
-                    plan.base = 0;
-                    plan.base_is_known = true;
-                }
-            }
-            Err(Stop::Fault(part, fault)) => {
-                return Err(fault.shifted(parts[part].start).locate(text, place));
-            }
-        }
-    }
+pub(crate) fn read_with(text: &[u8], place: &Place, plan: &mut Plan) -> Result<Matrix> {
+    read_parts(text, place, plan, part_bytes(text), &|_| ())
 }
 
-/// Upper bounds of what a part holds.
-#[derive(Clone, Copy)]
-struct Count {
-    rows: usize,
-    entries: usize,
+fn part_bytes(text: &[u8]) -> usize {
+    split::part_bytes(text.len()).min(LARGEST_PART)
+}
+
+/// Reads a text cut into parts of about `part_bytes`; the result does not depend on it.
+fn read_parts(
+    text: &[u8],
+    place: &Place,
+    plan: &mut Plan,
+    part_bytes: usize,
+    done: &(dyn Fn(Range<usize>) + Sync),
+) -> Result<Matrix> {
+    let parts = split::at_line_ends(text, part_bytes);
+    match parse(text, &parts, *plan, done).finish() {
+        Ok((design, labels, found)) => {
+            *plan = found;
+            Ok(Matrix {
+                source: place.name.to_owned(),
+                design,
+                labels: Some(labels),
+                origin: Origin::Indexed { base: plan.base },
+            })
+        }
+        Err((part, fault)) => Err(fault.shifted(parts[part].start).locate(text, place)),
+    }
 }
 
 /// What a parse takes for granted.
@@ -109,346 +96,39 @@ impl Plan {
     pub(crate) fn settle(&mut self) {
         self.base_is_known = true;
     }
-}
 
-/// A value that `f32` does not hold was met.
-const WIDE: u8 = 1;
-/// The index 0 was met.
-const ZERO_BASED: u8 = 2;
-
-/// Why a parse ended early.
-enum Stop {
-    /// The plan was wrong in these points.
-    Replan(u8),
-    /// The text of the part of this number is faulty.
-    Fault(usize, Fault),
-}
-
-/// A storage of values.
-trait Store: Copy + Default + Send + Sync + 'static {
-    /// The value as stored; `None` if it would be rounded.
-    fn store(value: f64) -> Option<Self>;
-    /// Whether it is 0.
-    fn is_zero(self) -> bool;
-}
-
-impl Store for f32 {
-    #[inline(always)]
-    fn store(value: f64) -> Option<f32> {
-        let narrow = value as f32;
-        (f64::from(narrow) == value).then_some(narrow)
-    }
-    fn is_zero(self) -> bool {
-        self == 0.0
+    /// The least index that is no error.
+    fn least(&self) -> u32 {
+        if self.base_is_known { self.base } else { 0 }
     }
 }
 
-impl Store for f64 {
-    #[inline(always)]
-    fn store(value: f64) -> Option<f64> {
-        Some(value)
-    }
-    fn is_zero(self) -> bool {
-        self == 0.0
-    }
-}
-
-/// Where a part writes to.
-struct Room<'a, T> {
-    /// The end of each row among the part's entries.
-    ends: &'a mut [usize],
-    labels: &'a mut [f64],
-    indices: &'a mut [u32],
-    values: &'a mut [T],
-}
-
-/// What a part turned out to hold.
-struct Held {
-    rows: usize,
-    entries: usize,
-    features: usize,
-}
-
-fn parse<T: Store>(
-    texts: &[&[u8]],
-    counts: &[Count],
-    plan: Plan,
-) -> std::result::Result<(Csr<T>, Vec<f64>), Stop> {
-    let rows: usize = counts.iter().map(|count| count.rows).sum();
-    let entries: usize = counts.iter().map(|count| count.entries).sum();
-    let mut starts = vec![0usize; rows + 1];
-    let mut labels = vec![0.0f64; rows];
-    let mut indices = vec![0u32; entries];
-    let mut values = vec![T::default(); entries];
-
-    let flags = AtomicU8::new(0);
-    let first_fault = AtomicUsize::new(usize::MAX);
-    let rooms = rooms(counts, &mut starts[1..], &mut labels, &mut indices, &mut values);
-    let held: Vec<std::result::Result<Held, Fault>> = texts
-        .par_iter()
-        .zip(rooms)
-        .enumerate()
-        .map(|(part, (text, room))| {
-            // Nobody will ask for what stands after a fault.
-            if first_fault.load(Ordering::Relaxed) < part {
-                return Ok(Held {
-                    rows: 0,
-                    entries: 0,
-                    features: 0,
-                });
-            }
-            Part {
-                text,
-                room,
-                plan,
-                flags: &flags,
-            }
-            .parse()
-            .inspect_err(|_| _ = first_fault.fetch_min(part, Ordering::Relaxed))
-        })
-        .collect();
-
-    // A part that saw the plan fail stopped there, so faults that others met need not be the first.
-    let flags = flags.into_inner();
-    if flags != 0 {
-        return Err(Stop::Replan(flags));
-    }
-    let mut found = Vec::with_capacity(held.len());
-    for (part, held) in held.into_iter().enumerate() {
-        found.push(held.map_err(|fault| Stop::Fault(part, fault))?);
-    }
-    let features = found.iter().map(|held| held.features).max().unwrap_or(0);
-    close_gaps(
-        counts,
-        &found,
-        &mut starts,
-        &mut labels,
-        &mut indices,
-        &mut values,
-    );
-    let csr = Csr::new(starts, indices, values, features)
-        .map_err(|error| Stop::Fault(0, Fault { offset: 0, error }))?;
-    Ok((csr, labels))
-}
-
-/// Disjoint rooms in the final arrays, one a part.
-fn rooms<'a, T>(
-    counts: &[Count],
-    mut ends: &'a mut [usize],
-    mut labels: &'a mut [f64],
-    mut indices: &'a mut [u32],
-    mut values: &'a mut [T],
-) -> Vec<Room<'a, T>> {
-    let mut rooms = Vec::with_capacity(counts.len());
-    for &Count { rows, entries } in counts {
-        rooms.push(Room {
-            ends: ends.split_off_mut(..rows).unwrap_or_default(),
-            labels: labels.split_off_mut(..rows).unwrap_or_default(),
-            indices: indices.split_off_mut(..entries).unwrap_or_default(),
-            values: values.split_off_mut(..entries).unwrap_or_default(),
-        });
-    }
-    rooms
-}
-
-/// Moves what the parts hold together, over the room they did not need, and makes row ends count from 0.
-fn close_gaps<T: Copy>(
-    counts: &[Count],
-    found: &[Held],
-    starts: &mut Vec<usize>,
-    labels: &mut Vec<f64>,
-    indices: &mut Vec<u32>,
-    values: &mut Vec<T>,
-) {
-    let (mut rows, mut entries) = (0, 0);
-    let (mut row_room, mut entry_room) = (0, 0);
-    for (count, held) in counts.iter().zip(found) {
-        for row in 0..held.rows {
-            starts[1 + rows + row] = starts[1 + row_room + row] + entries;
-        }
-        labels.copy_within(row_room..row_room + held.rows, rows);
-        if entry_room != entries {
-            indices.copy_within(entry_room..entry_room + held.entries, entries);
-            values.copy_within(entry_room..entry_room + held.entries, entries);
-        }
-        rows += held.rows;
-        entries += held.entries;
-        row_room += count.rows;
-        entry_room += count.entries;
-    }
-    starts.truncate(rows + 1);
-    labels.truncate(rows);
-    indices.truncate(entries);
-    values.truncate(entries);
-    starts.shrink_to_fit();
-    labels.shrink_to_fit();
-    indices.shrink_to_fit();
-    values.shrink_to_fit();
-}
-
-/// A part while it is parsed.
-struct Part<'a, T> {
-    text: &'a [u8],
-    room: Room<'a, T>,
-    plan: Plan,
-    flags: &'a AtomicU8,
-}
-
-impl<T: Store> Part<'_, T> {
-    fn parse(mut self) -> std::result::Result<Held, Fault> {
-        let text = self.text;
-        let (mut at, mut rows, mut entries) = (0, 0, 0);
-        // One more than the largest column, so that 0 means none.
-        let mut features: u32 = 0;
+/// Parses the parts side by side. They are begun in their order, so that few wait for an earlier one.
+fn parse(text: &[u8], parts: &[Range<usize>], plan: Plan, done: &(dyn Fn(Range<usize>) + Sync)) -> Joined {
+    let next = AtomicUsize::new(0);
+    let joined = Mutex::new(Joined::new(plan));
+    let lock = || joined.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || {
+        let mut part = Part::default();
         loop {
-            at = skip_blanks(text, at);
-            match text.get(at) {
-                None => break,
-                Some(b'\n') => {
-                    at += 1;
-                    continue;
-                }
-                Some(b'#') => {
-                    at = next_line(text, at);
-                    continue;
-                }
-                Some(_) => {}
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(range) = parts.get(number) else {
+                return;
+            };
+            part.read(&text[range.clone()], plan.least());
+            done(range.clone());
+            let mut joined = lock();
+            part = joined.take(number, part, parts.len());
+            if joined.is_over() {
+                return;
             }
-            if self.flags.load(Ordering::Relaxed) != 0 {
-                break;
-            }
-            let label_at = at;
-            match number::prefix::<b'.'>(&text[at..]) {
-                Some((label, length)) if ends_token(text, at + length) && label.is_finite() => {
-                    self.room.labels[rows] = label;
-                    at += length;
-                }
-                _ => return Err(label_fault(text, at)),
-            }
-
-            let first = entries;
-            // The column that the next one must exceed, plus one.
-            let mut above: u32 = 0;
-            let mut plain = true;
-            loop {
-                at = skip_blanks(text, at);
-                let token = at;
-                let (index, digits) = number::digits(text, at, 0);
-                at += digits;
-                if at == token || text.get(at) != Some(&b':') {
-                    match text.get(token) {
-                        None => break,
-                        Some(b'\n') => {
-                            at = token + 1;
-                            break;
-                        }
-                        Some(b'#') => {
-                            at = next_line(text, token);
-                            break;
-                        }
-                        Some(_) => {
-                            at = after_query(text, token).ok_or_else(|| index_fault(text, token))?;
-                            continue;
-                        }
-                    }
-                }
-                if index > LARGEST_INDEX || digits > 19 {
-                    return Err(range_fault(text, token));
-                }
-                let Some(column) = (index as u32).checked_sub(self.plan.base) else {
-                    if self.plan.base_is_known {
-                        return Err(zero_fault(text, token));
-                    }
-                    self.flags.fetch_or(ZERO_BASED, Ordering::Relaxed);
-                    return Ok(Held {
-                        rows: 0,
-                        entries: 0,
-                        features: 0,
-                    });
-                };
-                at += 1;
-                let value = match number::prefix::<b'.'>(&text[at..]) {
-                    Some((value, length)) if ends_token(text, at + length) && value.is_finite() => {
-                        at += length;
-                        value
-                    }
-                    _ => return Err(value_fault(text, token, at)),
-                };
-                let Some(stored) = T::store(value) else {
-                    self.flags.fetch_or(WIDE, Ordering::Relaxed);
-                    return Ok(Held {
-                        rows: 0,
-                        entries: 0,
-                        features: 0,
-                    });
-                };
-                self.room.indices[entries] = column;
-                self.room.values[entries] = stored;
-                entries += 1;
-                plain &= column >= above && value != 0.0;
-                above = column + 1;
-                features = features.max(above);
-            }
-            if !plain {
-                entries = self.tidy_row(first, entries).map_err(|column| {
-                    repeat_fault(text, label_at, u64::from(column) + u64::from(self.plan.base))
-                })?;
-            }
-            self.room.ends[rows] = entries;
-            rows += 1;
         }
-        Ok(Held {
-            rows,
-            entries,
-            features: features as usize,
-        })
+    };
+    match parts.len().min(rayon::current_num_threads()) {
+        0 | 1 => work(),
+        workers => rayon::scope(|scope| (0..workers).for_each(|_| scope.spawn(|_| work()))),
     }
-
-    /// Sorts the entries `first..end` and leaves out zeros; gives the new end, or a repeated column.
-    #[cold]
-    fn tidy_row(&mut self, first: usize, end: usize) -> std::result::Result<usize, u32> {
-        let mut row: Vec<(u32, T)> = self.room.indices[first..end]
-            .iter()
-            .copied()
-            .zip(self.room.values[first..end].iter().copied())
-            .collect();
-        row.sort_by_key(|&(column, _)| column);
-        if let Some(pair) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(pair[0].0);
-        }
-        let mut end = first;
-        for (column, value) in row.into_iter().filter(|(_, value)| !value.is_zero()) {
-            self.room.indices[end] = column;
-            self.room.values[end] = value;
-            end += 1;
-        }
-        Ok(end)
-    }
-}
-
-#[inline(always)]
-fn skip_blanks(text: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\t' | b'\r') = text.get(at) {
-        at += 1;
-    }
-    at
-}
-
-#[inline(always)]
-fn ends_token(text: &[u8], at: usize) -> bool {
-    matches!(text.get(at), None | Some(b' ' | b'\n' | b'\t' | b'\r' | b'#'))
-}
-
-fn next_line(text: &[u8], at: usize) -> usize {
-    memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1)
-}
-
-/// The end of the query number at `at`, if one stands there.
-fn after_query(text: &[u8], at: usize) -> Option<usize> {
-    let number = text[at..].strip_prefix(b"qid:")?;
-    let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let end = at + 4 + digits;
-    (digits > 0 && ends_token(text, end)).then_some(end)
+    joined.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -456,16 +136,31 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::data::Design;
+
+    fn read_whole(text: &[u8], base: Option<u32>) -> Result<Matrix> {
+        read(text, &Place::start("f"), base, &|_| ())
+    }
+
+    fn read_in_parts(text: &[u8], base: Option<u32>, part_bytes: usize) -> Result<Matrix> {
+        read_parts(
+            text,
+            &Place::start("f"),
+            &mut Plan::new(base),
+            part_bytes,
+            &|_| (),
+        )
+    }
 
     fn read_text(text: impl AsRef<[u8]>) -> Matrix {
-        read(text.as_ref(), &Place::start("f"), None).unwrap()
+        read_whole(text.as_ref(), None).unwrap()
     }
 
     fn fails(text: impl AsRef<[u8]>) -> String {
         let text = text.as_ref();
-        let whole = read(text, &Place::start("f"), None).unwrap_err().to_string();
+        let whole = read_whole(text, None).unwrap_err().to_string();
         for part_bytes in [1, 5, 17] {
-            let parts = read_parts(text, &Place::start("f"), None, part_bytes).unwrap_err();
+            let parts = read_in_parts(text, None, part_bytes).unwrap_err();
             assert_eq!(parts.to_string(), whole, "in parts of {part_bytes}");
         }
         whole
@@ -505,9 +200,9 @@ mod tests {
         let matrix = read_text("1 1:5\n1 0:0.1 2:3\n");
         assert_eq!(matrix.origin, Origin::Indexed { base: 0 });
         assert_eq!(rows(&matrix), [[0.0, 5.0, 0.0], [0.1, 0.0, 3.0]]);
-        let zero = read(b"1 1:5\n", &Place::start("f"), Some(0)).unwrap();
+        let zero = read_whole(b"1 1:5\n", Some(0)).unwrap();
         assert_eq!(rows(&zero), [[0.0, 5.0]]);
-        let error = read(b"1 1:5\n1 2:3 0:4\n", &Place::start("f"), Some(1)).unwrap_err();
+        let error = read_whole(b"1 1:5\n1 2:3 0:4\n", Some(1)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "f:2:7: \"0:4\" has index 0 in a file whose indices start at 1"
@@ -627,7 +322,7 @@ mod tests {
         assert_eq!(matrix.design.stored(), entries);
         assert!(fails(format!("1 1:1\n{}", "x".repeat(10 << 20))).starts_with("f:2:1: the label \"xxx"));
         let nested = format!("{text} 7:oops");
-        let error = read(nested.as_bytes(), &Place::start("f"), None).unwrap_err();
+        let error = read_whole(nested.as_bytes(), None).unwrap_err();
         assert_eq!(error.position().unwrap().column, text.len() as u64 + 4);
     }
 
@@ -666,7 +361,7 @@ mod tests {
             }
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let matrix = pool
-                .install(|| read_parts(text.as_bytes(), &Place::start("f"), Some(base), part_bytes))
+                .install(|| read_in_parts(text.as_bytes(), Some(base), part_bytes))
                 .unwrap();
             let labels: Vec<f64> = rows.iter().map(|(label, _)| *label).collect();
             prop_assert_eq!(matrix.labels.as_ref().unwrap(), &labels);
@@ -678,14 +373,14 @@ mod tests {
             }
             let exact = rows.iter().flat_map(|(_, row)| row).all(|(_, v)| f64::from(*v as f32) == *v);
             prop_assert_eq!(exact, matches!(matrix.design, Design::Sparse32(_)));
-            let whole = read(text.as_bytes(), &Place::start("f"), Some(base)).unwrap();
+            let whole = read_whole(text.as_bytes(), Some(base)).unwrap();
             prop_assert_eq!(whole.design, matrix.design);
         }
 
         #[test]
         fn no_bytes_make_it_panic(text in "[0-9:. a#+eE\n\r\u{0}-]{0,80}", part_bytes in 1usize..30) {
-            let whole = read(text.as_bytes(), &Place::start("f"), None);
-            let parts = read_parts(text.as_bytes(), &Place::start("f"), None, part_bytes);
+            let whole = read_whole(text.as_bytes(), None);
+            let parts = read_in_parts(text.as_bytes(), None, part_bytes);
             match (whole, parts) {
                 (Ok(a), Ok(b)) => prop_assert_eq!(a.design, b.design),
                 (Err(a), Err(b)) => prop_assert_eq!(a.to_string(), b.to_string()),
