@@ -79,6 +79,8 @@ pub(super) struct Gathered {
     most_roomy: usize,
     /// The room that a row must exceed to be among those with most.
     threshold: f64,
+    /// Whether more rows would hardly be better.
+    has_enough: bool,
 }
 
 /// How many equality constraints each output has: the parameters that no penalty sees.
@@ -122,6 +124,7 @@ impl Gathered {
                 2 * constraints + SPARE
             },
             threshold: 0.0,
+            has_enough: false,
         }
     }
 
@@ -145,7 +148,15 @@ impl Gathered {
 
     /// Whether a row with room can be of use.
     pub(super) fn wants(&self, room: f64) -> bool {
-        room > 0.0 && self.most_roomy > 0
+        room > 0.0 && self.most_roomy > 0 && !self.has_enough
+    }
+
+    /// Of rows that can all move as far as they like, the best of some thousand are good enough: once there is one for
+    /// every feature, no more are looked at.
+    fn look_no_further(&mut self) {
+        /// Rows that are looked at in any case.
+        const LOOKED_AT: u64 = 1 << 12;
+        self.has_enough = self.rows >= LOOKED_AT && self.moved.iter().all(|&moved| moved > 0.0);
     }
 
     /// Keeps a row among those with most room.
@@ -335,6 +346,9 @@ impl Span<'_> {
                 *pull = 0.0;
             }
             summed = end;
+            if self.definition.loss == LossName::Squared {
+                gathered.look_no_further();
+            }
         }
         gathered
     }
