@@ -37,11 +37,11 @@ def size(X: Any) -> int:
     return int(X.nnz if sp.issparse(X) else X.size)
 
 
-def matrix(X: Any) -> Any:
+def matrix(X: Any, as_it_is: bool = False) -> Any:
     """A validated array or CSR matrix as the engine takes it.
 
     Arrays in C or Fortran order and matrices with 32-bit indices are used where they lie. Other strides and
-    64-bit indices are copied.
+    64-bit indices are copied. `as_it_is` leaves it to the engine to refuse rows that are not in order.
     """
     if not sp.issparse(X):
         if not (X.flags.c_contiguous or X.flags.f_contiguous) or not X.flags.aligned:
@@ -49,7 +49,7 @@ def matrix(X: Any) -> Any:
         return X
     if X.format != "csr":
         X = X.tocsr()
-    if not X.has_canonical_format:
+    if not as_it_is and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     indices = X.indices
@@ -79,8 +79,12 @@ def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The same for whole numbers that are not far apart; None for others."""
     if y.ndim != 1 or y.dtype.kind not in "iub" or not y.size:
         return None
-    least = int(y.min())
-    if int(y.max()) - least >= SMALL:
+    least, most = y.min(), y.max()
+    upper = y == most
+    if most > least and np.count_nonzero(upper) + np.count_nonzero(y == least) == y.size:
+        return np.array([least, most]), upper.astype(np.uint32)
+    least, most = int(least), int(most)
+    if most - least >= SMALL:
         return None
     above = np.subtract(y, least, dtype=np.intp, casting="unsafe")
     present = np.flatnonzero(np.bincount(above))

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -73,11 +74,11 @@ class Certified:
     def _threads(self, X: Any) -> int:
         return threads(getattr(self, "n_jobs", None), size(X))
 
-    def _table(self, X: Any, goal: Any, weights: np.ndarray | None) -> _engine.Table:
+    def _table(self, X: Any, goal: Any, weights: np.ndarray | None, as_it_is: bool = False) -> _engine.Table:
         """A data set as the engine takes it."""
         names = getattr(self, "feature_names_in_", None)
         return {
-            "x": matrix(X),
+            "x": matrix(X, as_it_is),
             "y": goal,
             "weights": weights,
             "features": None if names is None else [str(name) for name in names],
@@ -110,12 +111,17 @@ class Certified:
         by: Any = _engine.fit,
     ) -> Any:
         """Fits one model `by` a function of the engine; `settings` are those of the library, by its names."""
-        try:
-            return by(self._table(X, goal, weights), written(settings), start, self._threads(X))
-        except ValueError:
-            # What the engine refuses may have been a number that is none, for which there are known words.
-            look_for_bad(self, X)
-            raise
+        for as_it_is in (True, False):
+            table = self._table(X, goal, weights, as_it_is)
+            try:
+                return by(table, written(settings), start, self._threads(X))
+            except ValueError:
+                # Rows that are not in order are rare, and the engine finds them on its way.
+                if as_it_is and sp.issparse(X) and not X.has_canonical_format:
+                    continue
+                # What the engine refuses may have been a number that is none, for which there are known words.
+                look_for_bad(self, X)
+                raise
 
     def _goal(self, codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
         names = [class_name(label) for label in self.classes_]
