@@ -43,6 +43,15 @@ impl<'a> Panel<'a> {
     }
 }
 
+/// Whether a tile's sums are in registers all at once, of eight numbers each.
+pub(super) fn wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let wide = super::widest::has_avx512();
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = false;
+    wide
+}
+
 /// Σᵢ xᵢⱼ·yᵢₖ over the rows that both have: 8 columns of `x`, 8·G of `y`. A line of memory is asked for with each row, from
 /// `ahead` on.
 pub(super) fn tile<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*const f64>) -> Tile<G> {
@@ -50,7 +59,7 @@ pub(super) fn tile<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*co
     assert!(x.columns >= SIDE && y.columns >= LANES * G);
     #[cfg(target_arch = "x86_64")]
     {
-        if super::widest::has_avx512() {
+        if wide() {
             // SAFETY: the processor has the instructions, as was just asked; panels have their columns in every row.
             return unsafe {
                 match ahead {
@@ -61,7 +70,7 @@ pub(super) fn tile<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*co
         }
         if super::widest::has_avx2() && std::arch::is_x86_feature_detected!("fma") {
             // SAFETY: as above.
-            return unsafe { tile_avx2::<G>(x, y) };
+            return unsafe { tile_avx2::<G>(x, y, ahead) };
         }
     }
     let _ = ahead;
@@ -131,39 +140,74 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
 /// As for the wider one.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn tile_avx2<const G: usize>(x: Panel<'_>, y: Panel<'_>) -> Tile<G> {
-    use std::arch::x86_64::{
-        _mm256_fmadd_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd,
-    };
-    /// Columns at a time: with two halves of a group they leave registers for the factors.
-    const AT_ONCE: usize = 4;
+unsafe fn tile_avx2<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*const f64>) -> Tile<G> {
     let mut out = [[[0.0; LANES]; G]; SIDE];
-    for (half_tile, out) in out.chunks_exact_mut(AT_ONCE).enumerate() {
-        for g in 0..G {
-            let mut sums = [[_mm256_setzero_pd(); 2]; AT_ONCE];
-            let mut left = x.values.as_ptr().wrapping_add(half_tile * AT_ONCE);
-            let mut right = y.values.as_ptr().wrapping_add(LANES * g);
-            for _ in 0..x.rows.min(y.rows) {
-                // SAFETY: the caller's promise; half a group is the four doubles that are read.
-                unsafe {
-                    let halves = [_mm256_loadu_pd(right), _mm256_loadu_pd(right.add(LANES / 2))];
-                    for (i, sums) in sums.iter_mut().enumerate() {
-                        let x = _mm256_set1_pd(*left.add(i));
-                        for (sum, &half) in sums.iter_mut().zip(&halves) {
-                            *sum = _mm256_fmadd_pd(x, half, *sum);
-                        }
-                    }
+    let mut ahead = ahead;
+    for left in (0..SIDE).step_by(STRIP) {
+        for group in 0..G {
+            // SAFETY: the caller's promise: these columns are among the tile's.
+            let sums = unsafe {
+                match ahead.take() {
+                    Some(ahead) => strip_avx2::<true>(x, y, (left, LANES * group), ahead),
+                    None => strip_avx2::<false>(x, y, (left, LANES * group), std::ptr::null()),
                 }
-                (left, right) = (left.wrapping_add(x.stride), right.wrapping_add(y.stride));
+            };
+            (out[left..].iter_mut().zip(sums)).for_each(|(out, sums)| out[group] = sums);
+        }
+    }
+    out
+}
+
+/// Columns of the first matrix that have their sums with a group in registers, where these are of four numbers. With more,
+/// there is none left for the factors, and the compiler keeps one of the sums in memory.
+#[cfg(target_arch = "x86_64")]
+const STRIP: usize = 4;
+
+/// The part of a tile from some columns of both matrices on: 4 of the first, a group of the second.
+///
+/// # Safety
+///
+/// As for the whole tile.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn strip_avx2<const AHEAD: bool>(
+    x: Panel<'_>,
+    y: Panel<'_>,
+    (from_x, from_y): (usize, usize),
+    mut ahead: *const f64,
+) -> [Group; STRIP] {
+    use std::arch::x86_64::{
+        _MM_HINT_T0, _mm_prefetch, _mm256_fmadd_pd, _mm256_loadu_pd, _mm256_set1_pd, _mm256_setzero_pd,
+        _mm256_storeu_pd,
+    };
+    let mut sums = [[_mm256_setzero_pd(); 2]; STRIP];
+    let mut left = x.values.as_ptr().wrapping_add(from_x);
+    let mut right = y.values.as_ptr().wrapping_add(from_y);
+    for _ in 0..x.rows.min(y.rows) {
+        // SAFETY: the caller's promise; half a group is the four doubles that are read. Pointers beyond the last row are
+        // made but not read, and a prefetch may point anywhere.
+        unsafe {
+            if AHEAD {
+                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                ahead = ahead.wrapping_add(LANES);
             }
-            for (out, sums) in out.iter_mut().zip(&sums) {
-                let (left, right) = out[g].split_at_mut(LANES / 2);
-                // SAFETY: half a group is the four doubles that are written.
-                unsafe {
-                    _mm256_storeu_pd(left.as_mut_ptr(), sums[0]);
-                    _mm256_storeu_pd(right.as_mut_ptr(), sums[1]);
+            let halves = [_mm256_loadu_pd(right), _mm256_loadu_pd(right.add(LANES / 2))];
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let x = _mm256_set1_pd(*left.add(i));
+                for (sum, &half) in sums.iter_mut().zip(&halves) {
+                    *sum = _mm256_fmadd_pd(x, half, *sum);
                 }
             }
+        }
+        (left, right) = (left.wrapping_add(x.stride), right.wrapping_add(y.stride));
+    }
+    let mut out = [[0.0; LANES]; STRIP];
+    for (out, sums) in out.iter_mut().zip(&sums) {
+        let (left, right) = out.split_at_mut(LANES / 2);
+        // SAFETY: half a group is the four doubles that are written.
+        unsafe {
+            _mm256_storeu_pd(left.as_mut_ptr(), sums[0]);
+            _mm256_storeu_pd(right.as_mut_ptr(), sums[1]);
         }
     }
     out
@@ -202,7 +246,7 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions, as was just asked.
-            prop_assert_eq!(unsafe { tile_avx2::<G>(left, right) }, known);
+            prop_assert_eq!(unsafe { tile_avx2::<G>(left, right, Some(x.as_ptr())) }, known);
         }
         Ok(())
     }

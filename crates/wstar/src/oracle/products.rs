@@ -224,8 +224,8 @@ pub(crate) fn add_gram(design: &Design, rows: Range<usize>, layout: Layout, h: &
         }
         _ => {
             // A few rows at a time, which stay in the nearest cache.
-            let mut x = Vec::new();
-            for (first, h) in rows.clone().step_by(gram::ROWS).zip(h.chunks(gram::ROWS)) {
+            let (mut x, at_once) = (Vec::new(), gram::rows_at_once());
+            for (first, h) in rows.clone().step_by(at_once).zip(h.chunks(at_once)) {
                 write_dense(design, first..first + h.len(), &mut x);
                 let place = &mut gram::Place { gram: sum, stride };
                 gram::add_gram(&x, layout.features, h, place);
