@@ -38,7 +38,8 @@ const PATIENCE: u32 = 8;
 const CRAWL_STEPS: u32 = 30;
 const CRAWL: f64 = 0.1;
 /// Models in a row that a whole Hessian's rounds could not solve, after which a solver that factors it once a step
-/// does better; only where there are few enough weights for that.
+/// does better; only where there are few enough weights for that. Sweeps are what comes after that solver, so they
+/// go on for as long as they get anywhere.
 const MOST_UNSOLVED: u32 = 1;
 const FEW: usize = 2000;
 /// How much of the problem's gap a model's may keep.
@@ -153,7 +154,7 @@ pub(crate) fn prox_newton(
             }
         };
         unsolved = if next.spent { unsolved + 1 } else { 0 };
-        if unsolved > MOST_UNSOLVED && length <= FEW && problem.rows.is_some() {
+        if unsolved > MOST_UNSOLVED && inner == Inner::Faces && length <= FEW && problem.rows.is_some() {
             break Status::IterationLimit;
         }
         let next = next.at;
