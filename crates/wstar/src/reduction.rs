@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::certify::duality::Definition;
-use crate::data::{Classes, Dataset, Design, Portions, Target, refuse_huge};
+use crate::data::{Classes, Dataset, Design, Portions, Target, refuse_huge, refuse_huge_targets};
 use crate::error::{Error, Result, shown};
 use crate::loss::LossName;
 use crate::oracle::{Blocks, Layout, Rows, Weights};
@@ -74,6 +74,14 @@ impl Totals {
             totals.add(portion);
             Ok(())
         })?;
+        Ok(totals)
+    }
+
+    /// The same, without a look at the features.
+    pub(crate) fn unseen(data: &Dataset) -> Result<Self> {
+        refuse_huge_targets(data)?;
+        let mut totals = Totals::default();
+        totals.add(data);
         Ok(totals)
     }
 

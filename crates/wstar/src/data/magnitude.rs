@@ -1,5 +1,7 @@
 //! Refuses what is not a number, and numbers so large that their squares and sums of them would leave the range of numbers.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::data::{Dataset, Design, Row, Target};
@@ -14,8 +16,14 @@ const BLOCK: usize = 1 << 16;
 
 /// Refuses data that hold a feature or a real target that is not finite or too large to be squared and summed.
 pub(crate) fn refuse_huge(data: &Dataset) -> Result<()> {
+    refuse_huge_features(data)?;
+    refuse_huge_targets(data)
+}
+
+/// The same of features alone.
+pub(crate) fn refuse_huge_features(data: &Dataset) -> Result<()> {
     // Where it stands is only looked for if there is one.
-    let feature = any_too_large(&data.design).then(|| {
+    let feature = is_any_too_large(&data.design).then(|| {
         (0..data.rows())
             .into_par_iter()
             .find_map_first(|i| too_large(data.design.row(i)).map(|(j, value)| (i, j, value)))
@@ -24,6 +32,11 @@ pub(crate) fn refuse_huge(data: &Dataset) -> Result<()> {
         let place = format!("row {i}, column {}", data.schema.feature_name(j));
         return Err(refusal(data, &place, value));
     }
+    Ok(())
+}
+
+/// The same of a real target.
+pub(crate) fn refuse_huge_targets(data: &Dataset) -> Result<()> {
     if let Target::Real(values) = &data.target
         && let Some((i, &value)) = values.iter().enumerate().find(|(_, value)| is_beyond(**value))
     {
@@ -47,7 +60,7 @@ fn is_beyond(value: f64) -> bool {
     !value.is_finite() || value.abs() > LARGEST
 }
 
-fn any_too_large(design: &Design) -> bool {
+fn is_any_too_large(design: &Design) -> bool {
     fn any<T: Copy + Into<f64> + Sync>(values: &[T]) -> bool {
         values.par_chunks(BLOCK).any(|values| any_beyond(values, LARGEST))
     }
@@ -58,6 +71,15 @@ fn any_too_large(design: &Design) -> bool {
         Design::Dense32(matrix) => any(matrix.values()),
         Design::Sparse32(matrix) => any(matrix.values()),
         Design::Columns32(matrix) => any(matrix.values()),
+    }
+}
+
+/// Whether any number of some rows is not finite or too large.
+pub(crate) fn any_too_large(design: &Design, mut rows: Range<usize>) -> bool {
+    match design {
+        Design::Dense64(matrix) => any_beyond(matrix.block(rows), LARGEST),
+        Design::Dense32(matrix) => any_beyond(matrix.block(rows), LARGEST),
+        _ => rows.any(|i| too_large(design.row(i)).is_some()),
     }
 }
 

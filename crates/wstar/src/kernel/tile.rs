@@ -99,7 +99,7 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
     mut ahead: *const f64,
 ) -> Tile<G> {
     use std::arch::x86_64::{
-        _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd,
+        _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd,
         _mm512_storeu_pd,
     };
     let mut sums = [[_mm512_setzero_pd(); G]; SIDE];
@@ -113,7 +113,7 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
                 *r = _mm512_loadu_pd(right.add(LANES * g));
             }
             if AHEAD {
-                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+                _mm_prefetch::<_MM_HINT_T1>(ahead.cast());
                 ahead = ahead.wrapping_add(LANES);
             }
             for (i, sums) in sums.iter_mut().enumerate() {

@@ -2,12 +2,16 @@
 //! on how many threads there are.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::data::any_too_large;
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
-use crate::oracle::products::{add_gram, add_pulls, add_squares, block_rows, lanes_for, scores, total};
+use crate::oracle::products::{
+    add_gram, add_pulls, add_squares, block_rows, both_triangles, lanes_for, scores, total,
+};
 use crate::oracle::{Layout, LinePoint, Oracle, Query, Rows, Sums};
 
 /// Lanes at most: each sums a run of blocks, and all lanes are then added in order.
@@ -31,6 +35,9 @@ pub struct Local<'a> {
     direction: Kept,
     /// How often the scores of the point were moved along a direction since they were computed afresh.
     moved: u32,
+    /// Whether nobody has looked for numbers that are too large or none: the first pass then does, on its way.
+    unseen: bool,
+    found: AtomicBool,
 }
 
 /// Parameters, and what they score.
@@ -61,6 +68,16 @@ impl<'a> Local<'a> {
             point: Kept::default(),
             direction: Kept::default(),
             moved: 0,
+            unseen: false,
+            found: AtomicBool::new(false),
+        }
+    }
+
+    /// The same over rows that nobody has looked at: the first question is refused if they hold what no sum of squares can.
+    pub(crate) fn unseen(self) -> Self {
+        Local {
+            unseen: true,
+            ..self
         }
     }
 
@@ -169,6 +186,9 @@ impl<'a> Local<'a> {
                 for out in share.chunks_mut(block * outputs) {
                     let rows = first..first + out.len() / outputs;
                     first = rows.end;
+                    if self.unseen && any_too_large(self.rows.design, rows.clone()) {
+                        self.found.store(true, Ordering::Relaxed);
+                    }
                     if !known {
                         scores(self.rows.design, rows.clone(), self.layout, parameters, out);
                     }
@@ -421,6 +441,16 @@ impl Oracle for Local<'_> {
     }
 
     fn ask(&mut self, query: Query<'_>) -> Result<Sums> {
+        let sums = self.answer(query);
+        if std::mem::take(&mut self.unseen) && self.found.load(Ordering::Relaxed) {
+            return Err(Error::data("a number is too large, or is none"));
+        }
+        Ok(sums)
+    }
+}
+
+impl Local<'_> {
+    fn answer(&mut self, query: Query<'_>) -> Sums {
         let (mut point, mut direction) = (
             std::mem::take(&mut self.point),
             std::mem::take(&mut self.direction),
@@ -446,7 +476,7 @@ impl Oracle for Local<'_> {
                     let sums = self.product_of_curved(&mut point, along);
                     (self.point, self.direction) = (point, direction);
                     self.passes += 1;
-                    return Ok(sums);
+                    return sums;
                 }
             }
             known = self.claim(&mut direction, along);
@@ -462,35 +492,12 @@ impl Oracle for Local<'_> {
         (self.point, self.direction) = (point, direction);
         // A line on scores that are known reads no row.
         self.passes += u64::from(read || !matches!(query, Query::Line { .. }));
-        Ok(sums)
+        sums
     }
 }
 
 fn scored(kept: &mut Kept, known: bool) -> Scored<'_> {
     Scored { kept, known }
-}
-
-/// The whole Hessian from lower triangles: one output's own, or those of all pairs of outputs in a row.
-fn both_triangles(lower: &[f64], layout: Layout) -> Vec<f64> {
-    let (length, width) = (layout.len(), layout.width());
-    let mut whole = vec![0.0; length * length];
-    let mut pair = 0;
-    for k in 0..layout.outputs {
-        for l in 0..=k {
-            let gram = &lower[pair * width * width..(pair + 1) * width * width];
-            pair += 1;
-            for column in 0..width {
-                for row in column..width {
-                    let value = gram[column * width + row];
-                    for (r, c) in [(row, column), (column, row)] {
-                        whole[(l * width + c) * length + k * width + r] = value;
-                        whole[(k * width + r) * length + l * width + c] = value;
-                    }
-                }
-            }
-        }
-    }
-    whole
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -20,10 +20,14 @@ const BLOCK_BYTES: usize = 1 << 17;
 
 /// How many rows make a block: it depends on the design and the outputs alone, never on the machine.
 pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
-    let bytes = 12 * design.stored() / design.rows().max(1);
+    /// Rows that a Gram matrix takes at once, at most: fewer than that in the end of each block would cost as much.
+    const AT_ONCE: usize = 128;
+    let entry = if design.is_sparse() { 12 } else { 8 };
+    let bytes = entry * design.stored() / design.rows().max(1);
     // Several outputs turn their weights around once a block, which must be worth it.
     let least = if outputs > 1 { 512 } else { 32 };
-    (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048)
+    let rows = (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048);
+    if rows < AT_ONCE { rows } else { rows - rows % AT_ONCE }
 }
 
 /// How many lanes, of at most `most`, sum so many numbers each: they are added up in the end, and where rows are short
@@ -247,6 +251,29 @@ fn add_intercept_row(design: &Design, rows: Range<usize>, layout: Layout, h: &[f
     for (j, sum) in below.into_iter().enumerate() {
         gram[j * stride + layout.features] += sum;
     }
+}
+
+/// The whole Hessian from lower triangles: one output's own, or those of all pairs of outputs in a row.
+pub(crate) fn both_triangles(lower: &[f64], layout: Layout) -> Vec<f64> {
+    let (length, width) = (layout.len(), layout.width());
+    let mut whole = vec![0.0; length * length];
+    let mut pair = 0;
+    for k in 0..layout.outputs {
+        for l in 0..=k {
+            let gram = &lower[pair * width * width..(pair + 1) * width * width];
+            pair += 1;
+            for column in 0..width {
+                for row in column..width {
+                    let value = gram[column * width + row];
+                    for (r, c) in [(row, column), (column, row)] {
+                        whole[(l * width + c) * length + k * width + r] = value;
+                        whole[(k * width + r) * length + l * width + c] = value;
+                    }
+                }
+            }
+        }
+    }
+    whole
 }
 
 /// Writes every number of some rows, in `f64`, row by row.

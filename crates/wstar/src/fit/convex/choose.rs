@@ -2,6 +2,7 @@
 //! should it stall.
 
 use crate::certify::duality::Definition;
+use crate::data::Design;
 use crate::loss::LossName;
 use crate::oracle::Rows;
 use crate::settings::Settings;
@@ -62,7 +63,7 @@ impl Plan {
                 why: "Firth's correction".into(),
             };
         }
-        let (names, why) = by_shape(definition, rows);
+        let (names, why) = by_shape(definition, rows.map(|rows| rows.design));
         let mut solvers: Vec<_> = names.into_iter().map(solver).collect();
         // QR has more digits, and twice the work.
         if solvers
@@ -80,16 +81,32 @@ impl Plan {
 }
 
 /// How many products a Hessian takes: one for each pair of entries of a row and each pair of outputs.
-fn hessian_work(definition: &Definition, rows: &Rows<'_>) -> f64 {
-    let (stored, outputs) = (rows.design.stored() as f64, definition.layout.outputs as f64);
-    stored * stored / (rows.len().max(1) as f64) * outputs * (outputs + 1.0) / 2.0
+fn hessian_work(definition: &Definition, design: &Design) -> f64 {
+    let (stored, outputs) = (design.stored() as f64, definition.layout.outputs as f64);
+    stored * stored / (design.rows().max(1) as f64) * outputs * (outputs + 1.0) / 2.0
 }
 
-fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName>, &'static str) {
+/// Whether the first thing that a fit to this design does is one pass over all of it by an oracle, which can look for
+/// numbers that are too large or none on its way.
+pub(super) fn asks_first(definition: &Definition, design: &Design, settings: &Settings) -> bool {
+    let by_rows = matches!(design, Design::Dense64(_) | Design::Dense32(_));
+    // Without a penalty, whether there is an optimum at all is asked before.
+    let exists = !definition.penalty.is_none() || definition.loss == LossName::Squared;
+    let plain = settings.solver.is_none() && settings.batch.is_none() && settings.epochs.is_none();
+    let (names, _) = by_shape(definition, Some(design));
+    let asking = match names.first() {
+        Some(SolverName::Newton) => true,
+        Some(SolverName::Qr) => design.stored() >= MANY_ENTRIES,
+        _ => false,
+    };
+    by_rows && exists && plain && asking && definition.layout.outputs == 1 && !definition.firth
+}
+
+fn by_shape(definition: &Definition, design: Option<&Design>) -> (Vec<SolverName>, &'static str) {
     use SolverName as S;
     let parameters = definition.layout.len();
-    let in_memory = rows.is_some();
-    let little = rows.is_none_or(|rows| hessian_work(definition, rows) <= LITTLE_WORK);
+    let in_memory = design.is_some();
+    let little = design.is_none_or(|design| hessian_work(definition, design) <= LITTLE_WORK);
     let (few, not_too_many) = (parameters <= FEW && little, parameters <= NOT_TOO_MANY);
     if definition.loss.is_absolute() && definition.penalty.is_none() && not_too_many {
         let names = vec![S::FrischNewton, S::InteriorPoint];
@@ -97,7 +114,7 @@ fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName
     }
     if !definition.loss.is_smooth() {
         // The interior point's matrix is as wide as the parameters, however few the rows.
-        if not_too_many && rows.is_some_and(|rows| rows.len() < parameters) {
+        if not_too_many && design.is_some_and(|design| design.rows() < parameters) {
             return (
                 vec![
                     S::DualCoordinateDescent,

@@ -15,7 +15,7 @@ mod statistics;
 pub use origin::{Known, Origin};
 
 use crate::certify::Certificate;
-use crate::data::{Classes, Dataset, Portions, Target};
+use crate::data::{Classes, Dataset, Portions, Target, refuse_huge_features};
 use crate::error::{Error, Result};
 use crate::fit::Outcome;
 use crate::loss::LossName;
@@ -43,16 +43,22 @@ pub(super) fn fit(
         classes_for(settings.method(), &data.target).map_err(|error| error.in_file(&data.source))?;
     let nothing = Known::default();
     let known = origin.known.unwrap_or(&nothing);
+    let seen = known.totals.get().is_some();
     let totals = match known.totals.get() {
         Some(totals) => totals,
         None => {
-            let counted = Totals::of(&mut &*data)?;
+            let counted = Totals::unseen(data)?;
             known.totals.get_or_init(|| counted)
         }
     };
     let reduction = Reduction::new(settings, classes, data.features(), totals)
         .and_then(|reduction| check_classes(totals, classes).map(|()| reduction))
         .map_err(|error| error.in_file(&data.source))?;
+    // Rows that will be passed over at once need no pass of their own to be looked at.
+    let unseen = !seen && choose::asks_first(&reduction.definition, &data.design, settings);
+    if !seen && !unseen {
+        refuse_huge_features(data)?;
+    }
     let mut checkpoint = Checkpoint::open(origin.checkpoint, data, settings)?;
     let starts = origin::starts(origin, settings, &reduction, &data.schema, classes)?;
     let mut existing = Vec::new();
@@ -82,7 +88,7 @@ pub(super) fn fit(
         }
         let start = checkpoint.resume(at).unwrap_or(start);
         control.keep(checkpoint.keeper(at));
-        let mut feed = Feed::Memory(reduction.rows(part, data)?, compressed.as_ref());
+        let mut feed = Feed::Memory(reduction.rows(part, data)?, compressed.as_ref(), unseen && at == 0);
         let fit = solve(
             &mut feed,
             &reduction.definition,
@@ -90,7 +96,12 @@ pub(super) fn fit(
             start,
             &known.columns,
             &mut control,
-        )?;
+        )
+        .or_else(|error| match unseen {
+            // If a number was in the way, this says which and where.
+            true => refuse_huge_features(data).and(Err(error)),
+            false => Err(error),
+        })?;
         checkpoint.finish(at, &fit.parameters);
         solved.push(fit);
     }

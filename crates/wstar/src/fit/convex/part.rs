@@ -23,8 +23,9 @@ const LEAST_TOL: f64 = 1e-18;
 
 /// Where the rows of a problem are.
 pub(super) enum Feed<'a> {
-    /// Rows, and their design as solvers have it, if that is not the same.
-    Memory(Rows<'a>, Option<&'a Design>),
+    /// Rows, their design as solvers have it, if that is not the same, and whether nobody has looked yet for numbers that
+    /// are too large or none.
+    Memory(Rows<'a>, Option<&'a Design>, bool),
     Stream(PartBlocks<'a>),
 }
 
@@ -38,16 +39,17 @@ impl Feed<'_> {
         let (loss, layout) = (definition.loss, definition.layout);
         let (penalty, intercept) = (definition.penalty, definition.intercept);
         match self {
-            Feed::Memory(rows, design) => {
+            Feed::Memory(rows, design, unseen) => {
                 let solved = || Rows {
                     design: design.unwrap_or(rows.design),
                     ..rows.borrowed()
                 };
+                let local = Local::new(solved(), loss, layout);
                 run(&mut Problem {
                     loss,
                     penalty,
                     intercept,
-                    oracle: Box::new(Local::new(solved(), loss, layout)),
+                    oracle: Box::new(if *unseen { local.unseen() } else { local }),
                     rows: Some(solved()),
                 })
             }
@@ -71,12 +73,12 @@ impl Feed<'_> {
         if definition.is_convex() {
             return Ok(Claim::Gap(match self {
                 // By the rows as they were given, whatever solvers have.
-                Feed::Memory(rows, _) => point::certify(rows, definition, parameters, dual, tol)?,
+                Feed::Memory(rows, ..) => point::certify(rows, definition, parameters, dual, tol)?,
                 Feed::Stream(blocks) => point::certify_slopes(blocks, definition, parameters, tol)?,
             }));
         }
         let blocks: &mut dyn Blocks = match self {
-            Feed::Memory(rows, _) => rows,
+            Feed::Memory(rows, ..) => rows,
             Feed::Stream(blocks) => blocks,
         };
         Ok(Claim::Slope(stationarity(blocks, definition, parameters, tol)?))
@@ -133,7 +135,7 @@ pub(super) fn unattained(
     direction: &Direction,
 ) -> Result<Solved> {
     let parameters = direction.parameters.clone();
-    let claim = Feed::Memory(rows, None).certify(definition, &parameters, None, settings.tol())?;
+    let claim = Feed::Memory(rows, None, false).certify(definition, &parameters, None, settings.tol())?;
     Ok(Solved {
         parameters,
         claim,
@@ -154,7 +156,7 @@ pub(super) fn solve(
     control: &mut Control<'_>,
 ) -> Result<Solved> {
     let plan = match feed {
-        Feed::Memory(rows, _) => Plan::new(definition, Some(rows), settings, columns),
+        Feed::Memory(rows, ..) => Plan::new(definition, Some(rows), settings, columns),
         Feed::Stream(_) => Plan::new(definition, None, settings, columns),
     };
     let mut best: Option<Solved> = None;
@@ -162,11 +164,11 @@ pub(super) fn solve(
     let mut passes = 0;
     let mut from = start;
     let chosen = plan.solvers.first().map(|solver| solver.name());
-    if let Feed::Memory(rows, _) = feed
+    if let Feed::Memory(rows, _, unseen) = feed
         && settings.solver.is_none()
         && chosen == Some(SolverName::Newton)
         && from.iter().all(|&w| w == 0.0)
-        && let Some((start, read)) = sample::start(rows, definition, settings, control)?
+        && let Some((start, read)) = sample::start(rows, *unseen, definition, settings, control)?
     {
         (from, passes) = (start, read);
     }
@@ -186,6 +188,10 @@ pub(super) fn solve(
         loop {
             control.tol = tol;
             let solution = attempt(feed, definition, solver.as_ref(), &from, control, &mut passes)?;
+            if let Feed::Memory(_, _, unseen) = feed {
+                // The solver's first question was answered, so they have been looked at.
+                *unseen = false;
+            }
             control.certifying();
             let claim = feed.certify(
                 definition,

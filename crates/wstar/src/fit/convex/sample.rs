@@ -22,9 +22,10 @@ const LEAST_ROWS_EACH: usize = 20;
 /// The relative gap that a sample's solution may have.
 const TOL: f64 = 1e-3;
 
-/// A start for Newton's method, and how many passes it took.
+/// A start for Newton's method, and how many passes it took. Numbers of `unseen` rows are looked at before they count.
 pub(super) fn start(
     rows: &Rows<'_>,
+    unseen: bool,
     definition: &Definition,
     settings: &Settings,
     control: &Control<'_>,
@@ -49,7 +50,7 @@ pub(super) fn start(
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);
         let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
-        at = Some(Feed::Memory(sample.rows(), None).run(definition, |problem| {
+        at = Some(Feed::Memory(sample.rows(), None, unseen).run(definition, |problem| {
             let solution = Newton::default().solve(problem, &from, &mut control)?;
             read += problem.oracle.passes() as f64 * part;
             Ok(solution.parameters)

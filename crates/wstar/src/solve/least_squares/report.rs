@@ -9,8 +9,8 @@ use super::svd::decompose;
 use super::{Extended, System, power_of_two};
 use crate::error::{Error, Result};
 use crate::kernel::dense::dot;
-use crate::kernel::double_double::DoubleDouble;
-use crate::oracle::{Layout, Rows};
+use crate::kernel::double_double::{DoubleDouble, sum_scaled};
+use crate::oracle::{Layout, Rows, Weights};
 
 /// More columns than this have their condition number estimated, not computed.
 const MOST_DECOMPOSED: usize = 1_000;
@@ -138,8 +138,17 @@ fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
     Ok((rank, if rank == 0 { 1.0 } else { largest / least }))
 }
 
+/// Rows from which sums of targets are compensated instead of double-double: deviations are then rounded, each on its
+/// own, which no sum of so many shows.
+const MANY_ROWS: usize = 1 << 17;
+
 /// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
 fn total_sum_of_squares(rows: &Rows<'_>, layout: Layout) -> f64 {
+    if let Weights::Same(weight) = rows.weights
+        && rows.len() >= MANY_ROWS
+    {
+        return weight * sum_of_squares_of_many(&rows.targets, layout.intercept);
+    }
     let mut mean = DoubleDouble::ZERO;
     if layout.intercept {
         let [total, sum] = sums(rows, |y, weight| {
@@ -154,6 +163,24 @@ fn total_sum_of_squares(rows: &Rows<'_>, layout: Layout) -> f64 {
         [from_mean * from_mean * weight]
     });
     squares.value()
+}
+
+/// Σ (yᵢ − ȳ)², or Σ yᵢ², of many.
+fn sum_of_squares_of_many(targets: &[f64], about_mean: bool) -> f64 {
+    const BLOCK: usize = 1 << 12;
+    let sum = |each: &(dyn Fn(&[f64]) -> DoubleDouble + Sync)| -> DoubleDouble {
+        let blocks: Vec<DoubleDouble> = targets.par_chunks(BLOCK).map(each).collect();
+        blocks.into_iter().fold(DoubleDouble::ZERO, |sum, more| sum + more)
+    };
+    let mean = match about_mean {
+        true => sum(&|targets| sum_scaled(1.0, targets)).value() / targets.len() as f64,
+        false => 0.0,
+    };
+    sum(&|targets| {
+        let squares: Vec<f64> = targets.iter().map(|y| (y - mean) * (y - mean)).collect();
+        sum_scaled(1.0, &squares)
+    })
+    .value()
 }
 
 /// Sums of what `each` makes of the targets and weights that count; the bits do not depend on the threads.
