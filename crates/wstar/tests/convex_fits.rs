@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certify::Certificate;
-use wstar::data::{Dataset, Target};
+use wstar::data::{Classes, Dataset, Dense, Design, Schema, Target};
 use wstar::fit::fit_path;
 use wstar::loss::{LossName, Quantile};
 use wstar::model::{Link, Predictor, judge};
@@ -452,6 +452,48 @@ proptest! {
         prop_assert!(elsewhere.primal >= parts[0].dual - tolerance);
         // And its own dual value bounds the optimum.
         prop_assert!(elsewhere.dual <= parts[0].primal + tolerance);
+    }
+}
+
+#[test]
+fn numbers_that_are_none_or_too_large_are_named_wherever_they_stand() {
+    // Many rows, which no pass of their own looks at: one that a sample would hardly have, in a column of small numbers.
+    let (rows, features, bad) = (1 << 18, 32, (201_234, 17));
+    let mut values: Vec<f64> = (0..rows * features)
+        .map(|k| ((k * 7919) % 1013) as f64 / 1013.0 + 1e-10 * (k % features) as f64)
+        .collect();
+    let classes = (0..rows as u32).map(|i| (i * 31 % 101) / 51).collect();
+    let targets = [
+        (
+            Method::LeastSquares,
+            Target::Real((0..rows).map(|i| (i % 97) as f64).collect()),
+        ),
+        (
+            Method::Logistic,
+            Target::Classes {
+                codes: classes,
+                classes: Classes::ordered(["no", "yes"].map(String::from)).unwrap(),
+            },
+        ),
+    ];
+    for (method, target) in targets {
+        for wrong in [f64::NAN, f64::INFINITY, 1e101] {
+            let before = std::mem::replace(&mut values[bad.0 * features + bad.1], wrong);
+            let data = Dataset {
+                source: "X".into(),
+                design: Design::Dense64(Dense::new(values.clone(), rows, features).unwrap()),
+                target: target.clone(),
+                weights: None,
+                schema: Schema::numbered(features),
+                notes: Vec::new(),
+            };
+            let error = fit(&data, &Settings::for_method(method), &mut Unwatched)
+                .unwrap_err()
+                .to_string();
+            let place = format!("row {}, column {}", bad.0, data.schema.feature_name(bad.1));
+            assert!(error.contains(&place), "{error}");
+            values[bad.0 * features + bad.1] = before;
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
 use crate::data::any_too_large;
+use crate::error::{Error, Result};
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
 use crate::oracle::products::{
     add_gram, add_pulls, add_squares, block_rows, both_triangles, lanes_for, scores, total,
@@ -75,10 +75,7 @@ impl<'a> Local<'a> {
 
     /// The same over rows that nobody has looked at: the first question is refused if they hold what no sum of squares can.
     pub(crate) fn unseen(self) -> Self {
-        Local {
-            unseen: true,
-            ..self
-        }
+        Local { unseen: true, ..self }
     }
 
     /// Lets another oracle over the same rows, but other columns, know the scores of this point, if they are known: there

@@ -6,12 +6,14 @@
 //! answer, bit for bit, for any number of threads.
 
 mod local;
+mod merged;
 mod partitioned;
 pub(crate) mod products;
 mod rows;
 mod streamed;
 
 pub use local::Local;
+pub(crate) use merged::Merged;
 pub use partitioned::Partitioned;
 pub(crate) use rows::Sample;
 pub use rows::{Blocks, Rows, Weights};

@@ -27,7 +27,11 @@ pub(crate) fn block_rows(design: &Design, outputs: usize) -> usize {
     // Several outputs turn their weights around once a block, which must be worth it.
     let least = if outputs > 1 { 512 } else { 32 };
     let rows = (BLOCK_BYTES / bytes.max(1)).clamp(least, 2048);
-    if rows < AT_ONCE { rows } else { rows - rows % AT_ONCE }
+    if rows < AT_ONCE {
+        rows
+    } else {
+        rows - rows % AT_ONCE
+    }
 }
 
 /// How many lanes, of at most `most`, sum so many numbers each: they are added up in the end, and where rows are short

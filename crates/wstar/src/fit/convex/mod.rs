@@ -88,7 +88,11 @@ pub(super) fn fit(
         }
         let start = checkpoint.resume(at).unwrap_or(start);
         control.keep(checkpoint.keeper(at));
-        let mut feed = Feed::Memory(reduction.rows(part, data)?, compressed.as_ref(), unseen && at == 0);
+        let mut feed = Feed::Memory(
+            reduction.rows(part, data)?,
+            compressed.as_ref(),
+            unseen && at == 0,
+        );
         let fit = solve(
             &mut feed,
             &reduction.definition,

@@ -50,11 +50,13 @@ pub(super) fn start(
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);
         let from = at.unwrap_or_else(|| vec![0.0; layout.len()]);
-        at = Some(Feed::Memory(sample.rows(), None, unseen).run(definition, |problem| {
-            let solution = Newton::default().solve(problem, &from, &mut control)?;
-            read += problem.oracle.passes() as f64 * part;
-            Ok(solution.parameters)
-        })?);
+        at = Some(
+            Feed::Memory(sample.rows(), None, unseen).run(definition, |problem| {
+                let solution = Newton::default().solve(problem, &from, &mut control)?;
+                read += problem.oracle.passes() as f64 * part;
+                Ok(solution.parameters)
+            })?,
+        );
     }
     Ok(at.map(|at| (at, read.ceil() as u64)))
 }

@@ -40,7 +40,7 @@ use scalar::Scalar;
 use crate::error::{Error, Result};
 use crate::kernel::double_double::DoubleDouble;
 use crate::loss::LossName;
-use crate::oracle::Rows;
+use crate::oracle::{Merged, Rows};
 use crate::problem::Problem;
 use crate::solve::{Control, Solution, Solver, SolverName};
 use crate::watch::Status;
@@ -139,22 +139,38 @@ impl Solver for InteriorPoint {
                 "the interior point solver needs all rows in memory",
             ));
         };
+        if self.extended {
+            return Ok(self.run::<DoubleDouble>(problem, rows, start, control));
+        }
+        // Much is kept beside each row, and each is passed over often.
+        let Some(merged) = Merged::of(rows) else {
+            return self.solve_plainly(problem, rows, start, control);
+        };
+        let few = merged.rows();
+        let mut solution = self.run_counted::<f64>(problem, &few, Some(merged.counts()), start, control);
+        solution.dual = solution.dual.map(|dual| merged.spread(&dual, rows));
+        Ok(solution)
+    }
+}
+
+impl InteriorPoint {
+    /// In `f64`, by a band of the rows where that will do.
+    fn solve_plainly(
+        &self,
+        problem: &Problem<'_>,
+        rows: &Rows<'_>,
+        start: &[f64],
+        control: &mut Control<'_>,
+    ) -> Result<Solution> {
         if problem.loss == LossName::Hinge
-            && !self.extended
             && problem.penalty.l2 > 0.0
             && let Some(solution) = band::solve(self, problem, rows, start, control)?
         {
             return Ok(solution);
         }
-        Ok(if self.extended {
-            self.run::<DoubleDouble>(problem, rows, start, control)
-        } else {
-            self.run::<f64>(problem, rows, start, control)
-        })
+        Ok(self.run::<f64>(problem, rows, start, control))
     }
-}
 
-impl InteriorPoint {
     fn run<S: Scalar>(
         &self,
         problem: &Problem<'_>,
@@ -162,7 +178,18 @@ impl InteriorPoint {
         start: &[f64],
         control: &mut Control<'_>,
     ) -> Solution {
-        let mut run = Run::<S>::new(problem, rows, start);
+        self.run_counted::<S>(problem, rows, None, start, control)
+    }
+
+    fn run_counted<S: Scalar>(
+        &self,
+        problem: &Problem<'_>,
+        rows: &Rows<'_>,
+        alike: Option<&[u32]>,
+        start: &[f64],
+        control: &mut Control<'_>,
+    ) -> Solution {
+        let mut run = Run::<S>::counted(problem, rows, alike, start);
         let mut bounds = Bounds::new(problem, rows);
         let mut step = 0.0;
         let (mut iterations, mut since_best) = (0, 0);

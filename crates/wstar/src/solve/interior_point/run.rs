@@ -52,13 +52,25 @@ pub(super) struct Run<'a, S> {
 
 impl<'a, S: Scalar> Run<'a, S> {
     pub(super) fn new(problem: &'a Problem<'a>, rows: &'a Rows<'a>, start: &[f64]) -> Self {
+        Run::counted(problem, rows, None, start)
+    }
+
+    /// With rows that stand for so many each: the barrier counts them all, and the path to the optimum is theirs.
+    pub(super) fn counted(
+        problem: &'a Problem<'a>,
+        rows: &'a Rows<'a>,
+        counts: Option<&[u32]>,
+        start: &[f64],
+    ) -> Self {
         let layout = problem.layout();
         let scale = column_scales(rows, layout);
         let penalties: Vec<_> = (0..layout.len()).map(|j| problem.penalty_of(j)).collect();
-        let weight = barrier_weight(rows);
+        let count = |i: usize| counts.map_or(1.0, |counts| f64::from(counts[i]));
+        let weight = barrier_weight(rows, count);
         // Of weight 0 where the row has none.
         let entry_of = |i: usize| {
             let (own, piece) = (rows.weights.get(i), Piece::new(problem.loss, rows.targets[i]));
+            let weight = weight * count(i);
             match piece {
                 Some(piece) if own > 0.0 => (weight, piece.times(own / weight)),
                 _ => (0.0, Piece::ABSOLUTE),
@@ -323,10 +335,10 @@ impl<'a, S: Scalar> Run<'a, S> {
     }
 }
 
-/// The power of two near the mean weight of a row that has one.
-pub(super) fn barrier_weight(rows: &Rows<'_>) -> f64 {
-    let positive = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).count();
-    let mean = rows.total_weight() / positive.max(1) as f64;
+/// The power of two near the mean weight of a row that has one, each for as many as it stands for.
+pub(super) fn barrier_weight(rows: &Rows<'_>, count: impl Fn(usize) -> f64) -> f64 {
+    let positive = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0);
+    let mean = rows.total_weight() / positive.map(count).sum::<f64>().max(1.0);
     if mean > 0.0 { 1.0 / power_of_two(mean) } else { 1.0 }
 }
 

@@ -102,7 +102,7 @@ impl State {
         };
         let one = Layout { outputs: 1, ..layout };
         let scale = column_scales(rows, one).repeat(layout.outputs);
-        let weight = barrier_weight(rows);
+        let weight = barrier_weight(rows, |_| 1.0);
         let total = problem.oracle.total_weight();
         let tau = if loss > 0.0 { loss / total } else { 1.0 };
         let kink = |j: usize| match problem.penalty_of(j).l1 * scale[j] {

@@ -170,7 +170,9 @@ fn sum_of_squares_of_many(targets: &[f64], about_mean: bool) -> f64 {
     const BLOCK: usize = 1 << 12;
     let sum = |each: &(dyn Fn(&[f64]) -> DoubleDouble + Sync)| -> DoubleDouble {
         let blocks: Vec<DoubleDouble> = targets.par_chunks(BLOCK).map(each).collect();
-        blocks.into_iter().fold(DoubleDouble::ZERO, |sum, more| sum + more)
+        blocks
+            .into_iter()
+            .fold(DoubleDouble::ZERO, |sum, more| sum + more)
     };
     let mean = match about_mean {
         true => sum(&|targets| sum_scaled(1.0, targets)).value() / targets.len() as f64,
