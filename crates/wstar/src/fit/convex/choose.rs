@@ -23,6 +23,12 @@ const FEW: usize = 2000;
 const LITTLE_WORK: f64 = 1e10;
 /// Entries of which a least-squares fit takes long enough for the normal equations to be tried first.
 const MANY_ENTRIES: usize = 1 << 23;
+/// Products of a factor for each entry of sparse rows from which conjugate gradients are tried first: those of a factor
+/// are some 40 times as fast as those of a pass, and what takes a few factors takes some 25 passes.
+const FACTOR_WORK: f64 = 50.0;
+/// The most passes that are tried then, and how many products of a factor for each entry allow for one more.
+const PASSES: u64 = 60;
+const WORTH_A_PASS: f64 = 10.0;
 /// The most parameters for which it is factored if all else has failed.
 const NOT_TOO_MANY: usize = 4000;
 
@@ -64,6 +70,22 @@ impl Plan {
         }
         let (names, why) = by_shape(definition, rows);
         let mut solvers: Vec<_> = names.into_iter().map(solver).collect();
+        if let Some(work) = rows.and_then(|rows| factor_work(definition, rows))
+            && solvers
+                .first()
+                .is_some_and(|first| first.name() == SolverName::Newton)
+        {
+            let quick = NewtonCg {
+                max_passes: PASSES.max((work / WORTH_A_PASS) as u64),
+                ..NewtonCg::default()
+            };
+            return Plan {
+                solvers: std::iter::once::<Box<dyn Solver>>(Box::new(quick))
+                    .chain(solvers)
+                    .collect(),
+                why: "chosen: few entries for so many features".into(),
+            };
+        }
         // QR has more digits, and twice the work.
         if solvers
             .first()
@@ -83,6 +105,17 @@ impl Plan {
 fn hessian_work(definition: &Definition, rows: &Rows<'_>) -> f64 {
     let (stored, outputs) = (rows.design.stored() as f64, definition.layout.outputs as f64);
     stored * stored / (rows.len().max(1) as f64) * outputs * (outputs + 1.0) / 2.0
+}
+
+/// How many products a factor of the Hessian takes for each entry of the rows, where these are so many that it is better
+/// not made.
+fn factor_work(definition: &Definition, rows: &Rows<'_>) -> Option<f64> {
+    let parameters = definition.layout.len() as f64;
+    let work = parameters.powi(3) / 3.0 / rows.design.stored().max(1) as f64;
+    // Dense columns are rarely so far from dependent, and without a penalty nothing bounds how near they come.
+    let suits = rows.design.is_sparse() && definition.layout.outputs == 1 && definition.penalty.l2 > 0.0;
+    (suits && definition.is_convex() && definition.loss != LossName::Squared && work > FACTOR_WORK)
+        .then_some(work)
 }
 
 fn by_shape(definition: &Definition, rows: Option<&Rows<'_>>) -> (Vec<SolverName>, &'static str) {
