@@ -111,8 +111,31 @@ def _first_bad(X: Any) -> str | None:
     return f"the first at row {where[0]}{column}"
 
 
+def _is_plain(X: Any) -> bool:
+    """Whether nothing about rows to learn from is to be converted, checked or warned of, other than their values."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "df"
+        and X.dtype.isnative
+        and X.flags.forc
+        and X.flags.aligned
+        and X.size > 0
+    )
+
+
+def _is_labels(y: Any, rows: int) -> bool:
+    """The same of whole numbers that are labels."""
+    return type(y) is np.ndarray and y.ndim == 1 and len(y) == rows and y.dtype.kind in "iub"
+
+
 def checked(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
     """scikit-learn's ``validate_data`` for the engine; what is not a number is named by its place too."""
+    learning = how.get("reset", True) and not how.get("ensure_all_finite", True)
+    if learning and _is_plain(X) and _is_labels(y, len(X)):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        return X, y
     how = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **how}
     try:
         return validate_data(estimator, X, y, **how)

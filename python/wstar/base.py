@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from typing import Any
@@ -15,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from .arrays import SMALL, checked, coded, look_for_bad, matrix, size, threads
+from .arrays import checked, coded, look_for_bad, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
 from .exceptions import SeparationWarning, warn
+from .parameters import RememberedParameters, defaults
 from .prediction import LinearPredictions
 
 
@@ -59,7 +59,7 @@ def written(settings: dict[str, Any]) -> str:
     return json.dumps({"no_intercept": False, "seed": 0, **given})
 
 
-class Certified:
+class Certified(RememberedParameters):
     """Mixin: fits by the engine, and everything that comes with a certificate."""
 
     #: Whether every number of X goes through the engine's own check, which is faster than scikit-learn's.
@@ -88,7 +88,7 @@ class Certified:
     def _limit(self, name: str = "max_iter") -> int | None:
         """A limit on iterations; the default of the class stands for as many as it takes."""
         limit = getattr(self, name)
-        default = inspect.signature(type(self).__init__).parameters[name].default
+        default = defaults(type(self))[name]
         return None if limit is None or limit == default else max(1, int(limit))
 
     def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -307,10 +307,13 @@ class CertifiedClassifier(Certified):
 
     def _labels(self, y: Any) -> np.ndarray:
         """Sets the classes and gives each row's number; `ValueError` if there is only one."""
-        # What many whole numbers are need not be asked.
-        if len(y) < SMALL or np.asarray(y).dtype.kind not in "iub":
+        # Whole numbers are classes, and only where most are different is there something to warn of.
+        whole = np.asarray(y).dtype.kind in "iub" and np.ndim(y) == 1
+        if not whole:
             check_classification_targets(y)
         self.classes_, codes = coded(y)
+        if whole and 2 * len(self.classes_) > len(y):
+            check_classification_targets(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains"

@@ -34,6 +34,8 @@ pub struct NewtonCg {
     pub max_iterations: u64,
     /// The most products with the Hessian in one step.
     pub max_products: u64,
+    /// The most passes over the rows: another solver may do better after so many.
+    pub max_passes: u64,
 }
 
 impl Default for NewtonCg {
@@ -41,6 +43,7 @@ impl Default for NewtonCg {
         NewtonCg {
             max_iterations: 300,
             max_products: 1_000,
+            max_passes: u64::MAX,
         }
     }
 }
@@ -60,6 +63,7 @@ impl Solver for NewtonCg {
         let mut at = start.to_vec();
         let mut first_norm = None;
         let mut kept: Option<Scales> = None;
+        let before = problem.oracle.passes();
         loop {
             let evaluated = problem.gradient(&at)?;
             let gradient = problem.full_gradient(&at, &evaluated);
@@ -82,7 +86,11 @@ impl Solver for NewtonCg {
             let first_norm = *first_norm.get_or_insert(norm);
             let target = run.target(evaluated.objective);
             let forcing = forcing(norm / first_norm, bound.map(|gap| gap / target));
-            let most = self.max_products;
+            let left = self.max_passes.saturating_sub(problem.oracle.passes() - before);
+            if left == 0 {
+                return Ok(run.end(Status::IterationLimit, at));
+            }
+            let most = self.max_products.min(left);
             let solved = solve_by(problem, &at, &gradient, diagonal, most, |cg| {
                 // Without a bound the gain itself must tell whether this is the end.
                 let decided = bound.is_some() || cg.gain > target || cg.residual <= KNOWN;

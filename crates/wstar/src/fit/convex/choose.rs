@@ -24,6 +24,12 @@ const FEW: usize = 2000;
 const LITTLE_WORK: f64 = 1e10;
 /// Entries of which a least-squares fit takes long enough for the normal equations to be tried first.
 const MANY_ENTRIES: usize = 1 << 23;
+/// Products of a factor for each entry of sparse rows from which conjugate gradients are tried first: those of a factor
+/// are some 40 times as fast as those of a pass, and what takes a few factors takes some 25 passes.
+const FACTOR_WORK: f64 = 50.0;
+/// The most passes that are tried then, and how many products of a factor for each entry allow for one more.
+const PASSES: u64 = 60;
+const WORTH_A_PASS: f64 = 10.0;
 /// The most parameters for which it is factored if all else has failed.
 const NOT_TOO_MANY: usize = 4000;
 
@@ -65,6 +71,22 @@ impl Plan {
         }
         let (names, why) = by_shape(definition, rows.map(|rows| rows.design));
         let mut solvers: Vec<_> = names.into_iter().map(solver).collect();
+        if let Some(work) = rows.and_then(|rows| factor_work(definition, rows))
+            && solvers
+                .first()
+                .is_some_and(|first| first.name() == SolverName::Newton)
+        {
+            let quick = NewtonCg {
+                max_passes: PASSES.max((work / WORTH_A_PASS) as u64),
+                ..NewtonCg::default()
+            };
+            return Plan {
+                solvers: std::iter::once::<Box<dyn Solver>>(Box::new(quick))
+                    .chain(solvers)
+                    .collect(),
+                why: "chosen: few entries for so many features".into(),
+            };
+        }
         // QR has more digits, and twice the work.
         if solvers
             .first()
@@ -100,6 +122,17 @@ pub(super) fn asks_first(definition: &Definition, design: &Design, settings: &Se
         _ => false,
     };
     by_rows && exists && plain && asking && definition.layout.outputs == 1 && !definition.firth
+}
+
+/// How many products a factor of the Hessian takes for each entry of the rows, where these are so many that it is better
+/// not made.
+fn factor_work(definition: &Definition, rows: &Rows<'_>) -> Option<f64> {
+    let parameters = definition.layout.len() as f64;
+    let work = parameters.powi(3) / 3.0 / rows.design.stored().max(1) as f64;
+    // Dense columns are rarely so far from dependent, and without a penalty nothing bounds how near they come.
+    let suits = rows.design.is_sparse() && definition.layout.outputs == 1 && definition.penalty.l2 > 0.0;
+    (suits && definition.is_convex() && definition.loss != LossName::Squared && work > FACTOR_WORK)
+        .then_some(work)
 }
 
 fn by_shape(definition: &Definition, design: Option<&Design>) -> (Vec<SolverName>, &'static str) {

@@ -6,6 +6,7 @@ mod choose;
 mod existence;
 mod intercept;
 mod origin;
+mod overlap;
 mod part;
 mod point;
 mod sample;

@@ -1,7 +1,7 @@
 //! Separation under a penalty: the fit exists, and the size of its weights is the penalty's doing.
 //!
 //! What can be told for next to nothing is told: whether the fitted weights themselves separate, whether one column
-//! does, and on small problems what [`existence`] finds out. Separation that shows in none of these
+//! does, and on small problems what [`existence`] finds out, unless a glance at a few rows shows that they [`overlap`]. Separation that shows in none of these
 //! goes without a note; a note is never wrong, for what it rests on is checked exactly.
 
 use std::cmp::Ordering;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::existence::{self, Existence};
+use super::overlap;
 use super::part::Solved;
 use crate::certify::proof::Sides;
 use crate::data::{Dataset, Row};
@@ -85,6 +86,14 @@ fn one_problem(
         }
     } else {
         let signs = existence::signs(&reduction.rows(part, data)?);
+        let signed = Signed {
+            design: &data.design,
+            signs: &signs,
+            intercept: layout.intercept,
+        };
+        if layout.len() <= NARROW && overlap::shows(&signed, parameters) {
+            return Ok(Vec::new());
+        }
         sides.push((part, signs, layout.output(parameters, 0).0.to_vec()));
     }
     let signed = |signs| Signed {
