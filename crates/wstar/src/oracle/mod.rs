@@ -5,12 +5,15 @@
 //! every pass ([`Streamed`]). Sums are merged in a fixed order, so that the same question has the same
 //! answer, bit for bit, for any number of threads.
 
+mod few_columns;
 mod local;
 mod partitioned;
 pub(crate) mod products;
 mod rows;
 mod streamed;
 
+pub(crate) use few_columns::FewColumns;
+pub(crate) use local::Kept;
 pub use local::Local;
 pub use partitioned::Partitioned;
 pub(crate) use rows::Sample;
