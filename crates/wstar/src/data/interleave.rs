@@ -12,9 +12,9 @@ const ABSENT: u16 = u16::MAX;
 
 impl Design {
     /// The same rows with these columns alone, which are given in increasing order and numbered anew, in blocks of
-    /// [`MOST_ROWS`] but for the last. None if the design is dense, there are too many columns, or values are too large
+    /// [`MOST_ROWS`] but for the last; unless it is to be `exact`, values are rounded to single precision. None if the design is dense, there are too many columns, or values are too large
     /// or too small for single precision.
-    pub(crate) fn interleaved(&self, columns: &[usize]) -> Option<Vec<Interleaved>> {
+    pub(crate) fn interleaved(&self, columns: &[usize], exact: bool) -> Option<Vec<Interleaved>> {
         if columns.len() >= MOST_COLUMNS {
             return None;
         }
@@ -25,14 +25,14 @@ impl Design {
             }
         }
         match self {
-            Design::Sparse32(matrix) => interleave(matrix, &places, columns.len()),
-            Design::Sparse64(matrix) => interleave(matrix, &places, columns.len()),
+            Design::Sparse32(matrix) => interleave(matrix, &places, columns.len(), exact),
+            Design::Sparse64(matrix) => interleave(matrix, &places, columns.len(), exact),
             _ => None,
         }
     }
 }
 
-fn interleave<T>(matrix: &Csr<T>, places: &[u16], width: usize) -> Option<Vec<Interleaved>>
+fn interleave<T>(matrix: &Csr<T>, places: &[u16], width: usize, exact: bool) -> Option<Vec<Interleaved>>
 where
     T: Copy + Default + Into<f64> + Send + Sync,
 {
@@ -60,7 +60,7 @@ where
                 }
                 *end = next;
             }
-            Interleaved::new(&ends[..=rows.len()], columns, values, width)
+            Interleaved::new(&ends[..=rows.len()], columns, values, width, exact)
         })
         .collect()
 }
@@ -90,7 +90,7 @@ mod tests {
         }
         let design = Design::Sparse64(Csr::new(starts, indices, values, features).unwrap());
         let chosen = [1, 2, 5, 8];
-        let blocks = design.interleaved(&chosen).unwrap();
+        let blocks = design.interleaved(&chosen, true).unwrap();
         assert_eq!(blocks.iter().map(Interleaved::rows).sum::<usize>(), rows);
         let w = [1.0, -2.0, 0.5, 9.0];
         for (block, first) in blocks.iter().zip((0..).step_by(MOST_ROWS)) {
@@ -105,6 +105,6 @@ mod tests {
             }
         }
         let dense = Design::from_rows(&[vec![1.0]]).unwrap();
-        assert!(dense.interleaved(&[0]).is_none());
+        assert!(dense.interleaved(&[0], true).is_none());
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Rows of about the same length lie together, and what shorter ones lack is filled up with zeros in column 0. So
 //! no row has an end that a processor would have to guess, and sixteen weights are gathered for sixteen sums. (The format
-//! is that of M. Kreutzer, G. Hager, G. Wellein, H. Fehske and A. R. Bishop, 2014.) Columns have two bytes, and beside
-//! their values, or in place of them where that is exact, entries have them in single precision, for products that need no more.
+//! is that of M. Kreutzer, G. Hager, G. Wellein, H. Fehske and A. R. Bishop, 2014.) Columns have two bytes, and values are in
+//! single precision, for products that need no more; where they have more digits and those count, they are there as well.
 #![allow(unsafe_code)]
 
 /// Rows that lie side by side.
@@ -27,18 +27,20 @@ pub struct Interleaved {
     /// All of them are less than `width`.
     columns: Vec<[u16; SIDE]>,
     singles: Vec<[f32; SIDE]>,
-    /// The values themselves, if they are not those.
+    /// The values with all their digits, if those are more and count.
     doubles: Vec<[f64; SIDE]>,
 }
 
 impl Interleaved {
-    /// A block of rows: row `i` has the entries `ends[i]..ends[i + 1]`. None if there are too many rows or columns, or values
+    /// A block of rows: row `i` has the entries `ends[i]..ends[i + 1]`. Unless it is to be `exact`, values are rounded to single
+    /// precision. None if there are too many rows or columns, or values
     /// that are too large or too small for single precision.
     pub fn new<T: Copy + Into<f64>>(
         ends: &[usize],
         columns: &[u16],
         values: &[T],
         width: usize,
+        exact: bool,
     ) -> Option<Self> {
         let rows = ends.len().saturating_sub(1);
         let entries = *ends.first()?..*ends.last()?;
@@ -64,8 +66,7 @@ impl Interleaved {
             lengths: lengths.iter().map(|&length| length as u32).collect(),
             columns: vec![[0; SIDE]; stored],
             singles: vec![[0.0; SIDE]; stored],
-            // Single precision is a type of its own: whoever has it has no other digits.
-            doubles: vec![[0.0; SIDE]; if size_of::<T>() > 4 { stored } else { 0 }],
+            doubles: vec![[0.0; SIDE]; if exact && size_of::<T>() > 4 { stored } else { 0 }],
         };
         let mut first = 0;
         for (side, length) in block.order.chunks(SIDE).zip(lengths) {
@@ -355,8 +356,9 @@ mod tests {
             let (ends, columns, values) = parts(&rows);
             let singles: Vec<f32> = values.iter().map(|&v| v as f32).collect();
             for (block, exact) in [
-                (Interleaved::new(&ends, &columns, &values, width).unwrap(), true),
-                (Interleaved::new(&ends, &columns, &singles, width).unwrap(), false),
+                (Interleaved::new(&ends, &columns, &values, width, true).unwrap(), true),
+                (Interleaved::new(&ends, &columns, &values, width, false).unwrap(), false),
+                (Interleaved::new(&ends, &columns, &singles, width, true).unwrap(), false),
             ] {
                 let value = |v: f64| if exact { v } else { f64::from(v as f32) };
                 let score = |i: usize| rows[i].iter().map(|(&j, &v)| value(v) * w[usize::from(j)]).sum::<f64>();
@@ -394,27 +396,30 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert!(Interleaved::new(&[0, 1], &[3], &[1.0], 4).is_some());
+        assert!(Interleaved::new(&[0, 1], &[3], &[1.0], 4, true).is_some());
         assert!(
-            Interleaved::new(&[0, 1], &[4], &[1.0], 4).is_none(),
+            Interleaved::new(&[0, 1], &[4], &[1.0], 4, true).is_none(),
             "a column too many"
         );
-        assert!(Interleaved::new(&[0, 1], &[0], &[1e30], 4).is_none(), "too large");
         assert!(
-            Interleaved::new(&[0, 1], &[0], &[1e-30], 4).is_none(),
+            Interleaved::new(&[0, 1], &[0], &[1e30], 4, true).is_none(),
+            "too large"
+        );
+        assert!(
+            Interleaved::new(&[0, 1], &[0], &[1e-30], 4, true).is_none(),
             "too small"
         );
         assert!(
-            Interleaved::new(&[0, 1], &[0], &[f64::NAN], 4).is_none(),
+            Interleaved::new(&[0, 1], &[0], &[f64::NAN], 4, true).is_none(),
             "no number"
         );
         assert!(
-            Interleaved::new(&[0, 2], &[0], &[1.0], 4).is_none(),
+            Interleaved::new(&[0, 2], &[0], &[1.0], 4, true).is_none(),
             "an entry too few"
         );
         let ends: Vec<usize> = vec![0; MOST_ROWS + 2];
         assert!(
-            Interleaved::new(&ends, &[], &[1.0f32; 0], 4).is_none(),
+            Interleaved::new(&ends, &[], &[1.0f32; 0], 4, true).is_none(),
             "a row too many"
         );
     }

@@ -1,7 +1,7 @@
 //! Rows of a few columns that lie side by side ([`Interleaved`]), with one score each: what a solver asks again and again of
 //! the columns that matter.
 //!
-//! Losses and gradients are of the values as they are. Products with the Hessian are in single precision: they tell
+//! Losses and gradients are of the values as they are, or as they were rounded. Products with the Hessian are in single precision: they tell
 //! conjugate gradients where to go, and the next gradient tells where that was.
 
 use rayon::prelude::*;

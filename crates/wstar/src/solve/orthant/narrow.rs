@@ -85,7 +85,8 @@ pub(crate) fn narrow_newton(
             ..layout
         };
         let design;
-        let mut oracle = match rows.design.interleaved(&features) {
+        // While columns come and go, the optimum of nearly the same values will do.
+        let mut oracle = match rows.design.interleaved(&features, settled) {
             Some(blocks) => Copied::Sides(FewColumns::new(
                 rows.borrowed(),
                 blocks,
