@@ -34,8 +34,7 @@ fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dens
     if counts.iter().sum::<usize>() as f64 > MOST * matrix.values().len() as f64 {
         return None;
     }
-    let room = (Vec::new(), Vec::new());
-    counted(&counts, features, room, |rows, indices, values| {
+    counted(&counts, features, |rows, indices, values| {
         let entries = rows.flat_map(|i| (0u32..).zip(matrix.row(i)).filter(|(_, value)| **value != zero));
         for ((index, value), (j, &entry)) in indices.iter_mut().zip(values).zip(entries) {
             (*index, *value) = (j, entry);
@@ -43,12 +42,10 @@ fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dens
     })
 }
 
-/// A matrix whose rows have so many entries each: `fill` writes the columns and values of a few rows at a time, into
-/// room that may have been used before.
+/// A matrix whose rows have so many entries each: `fill` writes the columns and values of a few rows at a time.
 pub(super) fn counted<T: Copy + Default + Send + Sync + 'static>(
     counts: &[usize],
     features: usize,
-    (mut indices, mut values): (Vec<u32>, Vec<T>),
     fill: impl Fn(Range<usize>, &mut [u32], &mut [T]) + Sync,
 ) -> Option<Csr<T>> {
     let rows = counts.len();
@@ -57,8 +54,7 @@ pub(super) fn counted<T: Copy + Default + Send + Sync + 'static>(
     for count in counts {
         starts.push(starts[starts.len() - 1] + count);
     }
-    indices.resize(starts[rows], 0);
-    values.resize(starts[rows], T::default());
+    let (mut indices, mut values) = (vec![0; starts[rows]], vec![T::default(); starts[rows]]);
     let (mut left_indices, mut left_values) = (indices.as_mut_slice(), values.as_mut_slice());
     let mut blocks = Vec::new();
     for first in (0..rows).step_by(BLOCK) {

@@ -9,6 +9,7 @@ mod dataset;
 mod design;
 mod digest;
 mod encode;
+mod interleave;
 mod magnitude;
 mod missing;
 mod narrow;

@@ -10,27 +10,17 @@ const ABSENT: u32 = u32::MAX;
 
 impl Design {
     /// The same rows with these columns alone, which are given in increasing order and numbered anew; columns beyond the
-    /// last have no entries. None if the design is dense. The memory of an earlier copy, if there is one, is used again.
-    pub(crate) fn narrowed(&self, columns: &[usize], earlier: Option<Design>) -> Option<Design> {
+    /// last have no entries. None if the design is dense.
+    pub(crate) fn narrowed(&self, columns: &[usize]) -> Option<Design> {
         let mut places = vec![ABSENT; self.features()];
         for (place, &j) in columns.iter().enumerate() {
             if let Some(to) = places.get_mut(j) {
                 *to = u32::try_from(place).ok()?;
             }
         }
-        match (self, earlier) {
-            (Design::Sparse32(matrix), Some(Design::Sparse32(earlier))) => {
-                narrow(matrix, &places, columns.len(), Some(earlier)).map(Design::Sparse32)
-            }
-            (Design::Sparse32(matrix), _) => {
-                narrow(matrix, &places, columns.len(), None).map(Design::Sparse32)
-            }
-            (Design::Sparse64(matrix), Some(Design::Sparse64(earlier))) => {
-                narrow(matrix, &places, columns.len(), Some(earlier)).map(Design::Sparse64)
-            }
-            (Design::Sparse64(matrix), _) => {
-                narrow(matrix, &places, columns.len(), None).map(Design::Sparse64)
-            }
+        match self {
+            Design::Sparse32(matrix) => narrow(matrix, &places, columns.len()).map(Design::Sparse32),
+            Design::Sparse64(matrix) => narrow(matrix, &places, columns.len()).map(Design::Sparse64),
             _ => None,
         }
     }
@@ -40,7 +30,6 @@ fn narrow<T: Copy + Default + Send + Sync + 'static>(
     matrix: &Csr<T>,
     places: &[u32],
     features: usize,
-    earlier: Option<Csr<T>>,
 ) -> Option<Csr<T>> {
     let counts: Vec<usize> = (0..matrix.rows())
         .into_par_iter()
@@ -51,8 +40,7 @@ fn narrow<T: Copy + Default + Send + Sync + 'static>(
             matrix.row(i).0.iter().map(kept).sum()
         })
         .collect();
-    let (_, indices, values) = earlier.map(Csr::into_parts).unwrap_or_default();
-    counted(&counts, features, (indices, values), |rows, indices, values| {
+    counted(&counts, features, |rows, indices, values| {
         let mut next = 0;
         for i in rows {
             let (columns, row) = matrix.row(i);
@@ -81,7 +69,6 @@ mod tests {
             rows in 1..2500usize,
             chosen in prop::collection::btree_set(0..9usize, 0..9),
             seed in any::<u64>(),
-            before in any::<bool>(),
         ) {
             let features = 7;
             let entry = |i: usize, j: usize| {
@@ -99,8 +86,7 @@ mod tests {
             }
             let sparse = Design::Sparse64(Csr::new(starts, indices, stored, features).unwrap());
             let chosen: Vec<usize> = chosen.into_iter().collect();
-            let earlier = before.then(|| sparse.narrowed(&[1, 3, 4], None).unwrap());
-            let narrow = sparse.narrowed(&chosen, earlier).unwrap();
+            let narrow = sparse.narrowed(&chosen).unwrap();
             prop_assert_eq!((narrow.rows(), narrow.features()), (rows, chosen.len()));
             for i in 0..rows {
                 let of = |&j: &usize| if j < features { entry(i, j) } else { 0.0 };
@@ -108,7 +94,7 @@ mod tests {
                 prop_assert_eq!(narrow.row(i).to_dense(chosen.len()), expected);
             }
             let dense = Design::Dense64(Dense::new(values, rows, features).unwrap());
-            prop_assert!(dense.narrowed(&chosen, None).is_none());
+            prop_assert!(dense.narrowed(&chosen).is_none());
         }
     }
 }

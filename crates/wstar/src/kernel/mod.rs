@@ -6,6 +6,7 @@ pub mod decimal;
 pub mod dense;
 pub mod double_double;
 pub mod gram;
+pub mod interleaved;
 pub mod logistic;
 pub mod map;
 pub mod memory;

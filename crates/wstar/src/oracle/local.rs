@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use crate::data::any_too_large;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
+use crate::loss::{LossName, Softmax, VectorLoss};
+use crate::oracle::kept::{Kept, differentiate};
 use crate::oracle::products::{
     add_gram, add_pulls, add_squares, block_rows, both_triangles, lanes_for, scores, total,
 };
@@ -33,20 +34,9 @@ pub struct Local<'a> {
     point: Kept,
     /// The last direction and its scores.
     direction: Kept,
-    /// How often the scores of the point were moved along a direction since they were computed afresh.
-    moved: u32,
     /// Whether nobody has looked for numbers that are too large or none: the first pass then does, on its way.
     unseen: bool,
     found: AtomicBool,
-}
-
-/// Parameters, and what they score.
-#[derive(Default)]
-struct Kept {
-    parameters: Vec<f64>,
-    scores: Vec<f64>,
-    /// The loss's curvature at each score of a single output, once a gradient has come by it or a product asked for it.
-    curvatures: Vec<f64>,
 }
 
 /// Scores, and whether they are those of their parameters yet.
@@ -67,7 +57,6 @@ impl<'a> Local<'a> {
             passes: 0,
             point: Kept::default(),
             direction: Kept::default(),
-            moved: 0,
             unseen: false,
             found: AtomicBool::new(false),
         }
@@ -78,25 +67,25 @@ impl<'a> Local<'a> {
         Local { unseen: true, ..self }
     }
 
-    /// Lets another oracle over the same rows, but other columns, know the scores of this point, if they are known: there
-    /// its parameters are those of `there`. Scores do not depend on columns whose weights are 0.
-    pub(crate) fn hand_over(&mut self, here: &[f64], to: &mut Local<'_>, there: &[f64]) {
-        if self.point.parameters == here {
-            to.point = std::mem::take(&mut self.point);
-            to.point.parameters = there.to_vec();
-            to.moved = self.moved;
-        }
+    /// Goes to a point whose scores are known.
+    pub(crate) fn receive(&mut self, kept: Kept) {
+        self.point = kept;
+    }
+
+    /// The scores of a point, if they are known.
+    pub(crate) fn release(&mut self, at: &[f64]) -> Option<Kept> {
+        (self.point.parameters == at).then(|| std::mem::take(&mut self.point))
     }
 
     /// Moves the kept scores along the kept direction, if that leads to these parameters: a step of a line
     /// search then reads no row to know where it is.
-    fn follow(&mut self, point: &mut Kept, direction: &Kept, to: &[f64]) {
+    fn follow(point: &mut Kept, direction: &Kept, to: &[f64]) {
         /// Each move rounds every score once; after so many they are computed afresh.
         const MOST_MOVES: u32 = 16;
         if point.parameters.len() != to.len()
             || direction.parameters.len() != to.len()
             || point.parameters == to
-            || self.moved >= MOST_MOVES
+            || point.moved >= MOST_MOVES
         {
             return;
         }
@@ -126,7 +115,7 @@ impl<'a> Local<'a> {
             .for_each(|(z, d)| *z += step * d);
         point.parameters.copy_from_slice(to);
         point.curvatures.clear();
-        self.moved += 1;
+        point.moved += 1;
     }
 
     /// Makes room for the scores of these parameters; tells whether they are there already.
@@ -210,29 +199,16 @@ impl<'a> Local<'a> {
     /// Turns the scores of rows into the loss's gradient by them, and its curvature for a single output;
     /// gives the loss.
     fn differentiate(&self, rows: Range<usize>, scores: &mut [f64], curvatures: Option<&mut [f64]>) -> f64 {
-        let weights = &self.rows.weights;
-        let targets = &self.rows.targets[rows.clone()];
+        let outputs = self.layout.outputs;
+        if outputs == 1 {
+            return differentiate(&self.rows, self.loss, rows, scores, curvatures);
+        }
         let mut value = 0.0;
-        on_loss!(self.loss, loss => {
-            let mut values = vec![0.0; targets.len()];
-            let mut curvatures = curvatures;
-            loss.each(targets, scores, &mut values, curvatures.as_deref_mut());
-            for (at, i) in rows.enumerate() {
-                let weight = weights.get(i);
-                value += weight * values[at];
-                scores[at] *= weight;
-                if let Some(curvatures) = curvatures.as_deref_mut() {
-                    curvatures[at] *= weight;
-                }
-            }
-        }, softmax => {
-            for (at, i) in rows.enumerate() {
-                let weight = weights.get(i);
-                let scores = &mut scores[at * self.layout.outputs..(at + 1) * self.layout.outputs];
-                value += weight * Softmax.value_and_gradient(targets[at] as usize, scores);
-                scores.iter_mut().for_each(|slope| *slope *= weight);
-            }
-        });
+        for (scores, i) in scores.chunks_exact_mut(outputs).zip(rows) {
+            let weight = self.rows.weights.get(i);
+            value += weight * Softmax.value_and_gradient(self.rows.targets[i] as usize, scores);
+            scores.iter_mut().for_each(|slope| *slope *= weight);
+        }
         value
     }
 
@@ -456,11 +432,11 @@ impl Local<'_> {
             Query::Gradient { at } | Query::Hessian { at } | Query::Diagonal { at } => (at, None),
             Query::Product { at, along } | Query::Line { at, along, .. } => (at, Some(along)),
         };
-        self.follow(&mut point, &direction, at);
+        Self::follow(&mut point, &direction, at);
         let mut known = self.claim(&mut point, at);
         let mut read = !known;
         if read {
-            self.moved = 0;
+            point.moved = 0;
         }
         if let Some(along) = along {
             if !known {

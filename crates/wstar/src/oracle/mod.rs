@@ -5,6 +5,8 @@
 //! every pass ([`Streamed`]). Sums are merged in a fixed order, so that the same question has the same
 //! answer, bit for bit, for any number of threads.
 
+mod few_columns;
+mod kept;
 mod local;
 mod merged;
 mod partitioned;
@@ -12,6 +14,8 @@ pub(crate) mod products;
 mod rows;
 mod streamed;
 
+pub(crate) use few_columns::FewColumns;
+pub(crate) use kept::Kept;
 pub use local::Local;
 pub(crate) use merged::Merged;
 pub use partitioned::Partitioned;

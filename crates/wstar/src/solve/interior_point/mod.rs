@@ -189,7 +189,7 @@ impl InteriorPoint {
         start: &[f64],
         control: &mut Control<'_>,
     ) -> Solution {
-        let mut run = Run::<S>::counted(problem, rows, alike, start);
+        let mut run = Run::<S>::new(problem, rows, alike, start);
         let mut bounds = Bounds::new(problem, rows);
         let mut step = 0.0;
         let (mut iterations, mut since_best) = (0, 0);

@@ -51,12 +51,8 @@ pub(super) struct Run<'a, S> {
 }
 
 impl<'a, S: Scalar> Run<'a, S> {
-    pub(super) fn new(problem: &'a Problem<'a>, rows: &'a Rows<'a>, start: &[f64]) -> Self {
-        Run::counted(problem, rows, None, start)
-    }
-
-    /// With rows that stand for so many each: the barrier counts them all, and the path to the optimum is theirs.
-    pub(super) fn counted(
+    /// Rows may stand for so many each: the barrier then counts them all, and the path to the optimum is theirs.
+    pub(super) fn new(
         problem: &'a Problem<'a>,
         rows: &'a Rows<'a>,
         counts: Option<&[u32]>,

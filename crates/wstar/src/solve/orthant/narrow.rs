@@ -7,13 +7,13 @@
 //! method for bound constraints (Hintermüller, Ito and Kunisch 2002). Where columns are not far from independent the orthant
 //! settles within a dozen steps of a few products each, and none of them needs to be exact.
 //!
-//! All products are with a copy of these columns alone, row by row: its weights stay in the nearest cache, and a row is read
-//! once for both halves of a product with the Hessian. A pass over all rows then tells who is missing. Nothing here is sure to
+//! All products are with a copy of these columns alone, rows side by side: its weights stay in the nearest cache, and a row is
+//! read once for both halves of a product with the Hessian, in single precision. A pass over all rows then tells who is missing. Nothing here is sure to
 //! converge, so a descent that falters ends without a status, for another solver to go on from its point.
 
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
-use crate::oracle::{Layout, Local, Oracle, Query, Rows};
+use crate::oracle::{FewColumns, Kept, Layout, Local, Oracle, Query, Rows, Sums};
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Problem};
 use crate::solve::Control;
@@ -26,7 +26,9 @@ use crate::watch::Status;
 const FEW_STEPS: usize = 3;
 /// The same once the columns have settled, when less than one in so many is new.
 const MOST_STEPS: usize = 12;
-const SETTLED: usize = 100;
+const SETTLED: usize = 20;
+/// The share of the penalty from which on a column that is not pulled is near to being so.
+const NEARLY: f64 = 0.95;
 /// How exactly a step's linear system is solved: loosely while weights come and go.
 const LOOSE: f64 = 0.1;
 const TIGHT: f64 = 0.02;
@@ -61,7 +63,6 @@ pub(crate) fn narrow_newton(
     let layout = problem.layout();
     let mut whole = Local::new(rows.borrowed(), problem.loss, layout);
     let mut products = 0;
-    let mut copy = None;
     for _ in 0..MOST_LOOKS {
         let sums = whole.ask(Query::Gradient { at: &at })?;
         let here = problem.evaluated(&at, sums);
@@ -77,23 +78,38 @@ pub(crate) fn narrow_newton(
         if waited > PATIENCE || products > MOST_PRODUCTS {
             break;
         }
-        let (set, new) = choose(problem, &at, &here.gradient, rows.len() / LEAST_ROWS);
+        let (set, settled) = choose(problem, &at, &here.gradient, rows.len() / LEAST_ROWS);
         let features: Vec<usize> = set.iter().copied().filter(|&j| !layout.is_intercept(j)).collect();
-        let Some(design) = rows.design.narrowed(&features, copy.take()) else {
-            break;
-        };
-        control.passed(1);
-        let narrow = Rows {
-            design: &design,
-            ..rows.borrowed()
-        };
         let narrow_layout = Layout {
             features: features.len(),
             ..layout
         };
-        let mut oracle = Local::new(narrow, problem.loss, narrow_layout);
+        let design;
+        // While columns come and go, the optimum of nearly the same values will do.
+        let mut oracle = match rows.design.interleaved(&features, settled) {
+            Some(blocks) => Copied::Sides(FewColumns::new(
+                rows.borrowed(),
+                blocks,
+                problem.loss,
+                narrow_layout,
+            )),
+            None => {
+                let Some(narrowed) = rows.design.narrowed(&features) else {
+                    break;
+                };
+                design = narrowed;
+                let narrow = Rows {
+                    design: &design,
+                    ..rows.borrowed()
+                };
+                Copied::Rows(Local::new(narrow, problem.loss, narrow_layout))
+            }
+        };
+        control.passed(1);
         let own: Vec<f64> = set.iter().map(|&j| at[j]).collect();
-        whole.hand_over(&at, &mut oracle, &own);
+        if let Some(kept) = whole.release(&at) {
+            oracle.receive(kept.of(&own));
+        }
         let mut narrow = Narrow {
             oracle,
             penalties: set.iter().map(|&j| problem.penalty_of(j)).collect(),
@@ -106,17 +122,17 @@ pub(crate) fn narrow_newton(
             ..here
         };
         let aim = 0.3 * control.tol * start.objective.abs().max(1.0);
-        let steps = if new * SETTLED > set.len() {
-            FEW_STEPS
+        let (steps, target) = if settled {
+            (MOST_STEPS, aim)
         } else {
-            MOST_STEPS
+            (FEW_STEPS, aim.max(SHARE * gap))
         };
-        let goes_on = narrow.descend(start, steps, aim.max(SHARE * gap), control)?;
+        let goes_on = narrow.descend(start, steps, target, control)?;
         products += narrow.products;
         set.iter().zip(&narrow.at).for_each(|(&j, &w)| at[j] = w);
-        narrow.oracle.hand_over(&narrow.at, &mut whole, &at);
-        drop(narrow);
-        copy = Some(design);
+        if let Some(kept) = narrow.oracle.release(&narrow.at) {
+            whole.receive(kept.of(&at));
+        }
         if !goes_on {
             break;
         }
@@ -124,18 +140,25 @@ pub(crate) fn narrow_newton(
     Ok((at, None))
 }
 
-/// The parameters that are not 0 or are pulled away from it, in order, with any intercept; and how many of them are new. Those
-/// that are pulled most come first where all together would be more than `most`.
-fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64], most: usize) -> (Vec<usize>, usize) {
+/// The parameters that are not 0 or are pulled away from it, in order, with any intercept; and whether they have settled, that
+/// is, few are new. Then those that are nearly pulled come too, lest they be missed in the end. Those that are pulled most come
+/// first where all together would be more than `most`.
+fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64], most: usize) -> (Vec<usize>, bool) {
     let layout = problem.layout();
-    let (mut set, mut pulled) = (Vec::new(), Vec::new());
+    let (mut set, mut pulled, mut nearly) = (Vec::new(), Vec::new(), Vec::new());
     for (j, &w) in at.iter().enumerate() {
-        let l1 = problem.penalty_of(j).l1;
+        let (l1, pull) = (problem.penalty_of(j).l1, gradient[j].abs());
         if w != 0.0 || l1 == 0.0 || layout.is_intercept(j) {
             set.push(j);
-        } else if gradient[j].abs() > l1 {
+        } else if pull > l1 {
             pulled.push(j);
+        } else if pull > NEARLY * l1 {
+            nearly.push(j);
         }
+    }
+    let settled = pulled.len() * SETTLED <= set.len() + pulled.len();
+    if settled {
+        pulled.extend(nearly);
     }
     let room = most.saturating_sub(set.len()).max(set.len() / 4 + FEW_COLUMNS);
     if pulled.len() > room {
@@ -145,12 +168,45 @@ fn choose(problem: &Problem<'_>, at: &[f64], gradient: &[f64], most: usize) -> (
     }
     set.extend(&pulled);
     set.sort_unstable();
-    (set, pulled.len())
+    (set, settled)
+}
+
+/// A copy of a few columns.
+enum Copied<'a> {
+    /// Rows side by side.
+    Sides(FewColumns<'a>),
+    /// Row by row, where those cannot be.
+    Rows(Local<'a>),
+}
+
+impl Copied<'_> {
+    fn ask(&mut self, query: Query<'_>) -> Result<Sums> {
+        match self {
+            Copied::Sides(oracle) => oracle.ask(query),
+            Copied::Rows(oracle) => oracle.ask(query),
+        }
+    }
+
+    /// Goes to a point whose scores are known.
+    fn receive(&mut self, kept: Kept) {
+        match self {
+            Copied::Sides(oracle) => oracle.receive(kept),
+            Copied::Rows(oracle) => oracle.receive(kept),
+        }
+    }
+
+    /// The scores of a point, if they are known.
+    fn release(&mut self, at: &[f64]) -> Option<Kept> {
+        match self {
+            Copied::Sides(oracle) => oracle.release(at),
+            Copied::Rows(oracle) => oracle.release(at),
+        }
+    }
 }
 
 /// The problem of a few columns.
 struct Narrow<'a> {
-    oracle: Local<'a>,
+    oracle: Copied<'a>,
     /// Of every parameter.
     penalties: Vec<Penalty>,
     at: Vec<f64>,
