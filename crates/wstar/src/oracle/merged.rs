@@ -243,7 +243,11 @@ mod tests {
             let all = merged.spread(&multipliers, &rows);
             let (mut pull, mut known) = (vec![0.0; 3], vec![0.0; 3]);
             for (i, &alpha) in all.iter().enumerate() {
-                let share = if merged.places[i] % 2 == 0 { 1.0 } else { 0.25 };
+                let share = if merged.places[i].is_multiple_of(2) {
+                    1.0
+                } else {
+                    0.25
+                };
                 assert!((alpha - share * rows.weights.get(i)).abs() <= 1e-15 * rows.weights.get(i));
                 design.row(i).add_to(alpha, &mut pull);
             }
