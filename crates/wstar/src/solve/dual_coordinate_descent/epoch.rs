@@ -6,7 +6,8 @@
 //! Each walker has half of the rows and weights of its own; several times an epoch the changes of both are added
 //! up. Between two exchanges a walker does not see what the other has changed, as in the block-wise dual ascent of
 //! Jaggi and others (CoCoA, 2014) with sums instead of means: with short walks that costs no more epochs. There are
-//! two walkers wherever there is work for two, however many threads there are, so the answer is always the same.
+//! two walkers wherever there is work for two, however many threads there are, so the answer is always the same. Where
+//! few rows are left, exchanges would take longer than the walks: the two then go by turns, with the same weights.
 
 use std::ops::Range;
 
@@ -26,6 +27,8 @@ const EXCHANGES: usize = 32;
 const WORK_FOR_TWO: usize = 1 << 18;
 /// The design has so many times more entries than columns, or an exchange would cost more than a walk.
 const ENTRIES_A_COLUMN: usize = 16;
+/// The active rows have so many times more entries than there are columns, or the walkers go by turns.
+const ENTRIES_AT_ONCE: usize = 40;
 /// Rows of a block.
 const BLOCK: usize = 64;
 /// Rows that are asked for before they are needed.
@@ -89,6 +92,18 @@ impl Active {
             .collect()
     }
 
+    /// The rows that are still visited.
+    pub(super) fn rows(&self) -> impl Iterator<Item = usize> {
+        self.lists.iter().flatten().copied()
+    }
+
+    /// About how many entries the rows have that are still visited.
+    fn entries(&self, state: &State<'_>) -> usize {
+        let design = state.rows.design;
+        let rows: usize = self.lists.iter().map(Vec::len).sum();
+        rows * (design.stored() / design.rows().max(1))
+    }
+
     fn shuffle(&mut self) {
         let lists = self.lists.par_iter_mut().zip(&mut self.random);
         lists.for_each(|(list, random)| {
@@ -144,6 +159,7 @@ impl State<'_> {
             before,
         };
         let shares = active.shares(self.multipliers.len());
+        let at_once = active.entries(self) >= ENTRIES_AT_ONCE * self.w.len();
         let mut rest = self.multipliers.as_mut_slice();
         let mut walkers: Vec<Walker<'_>> = shares
             .into_iter()
@@ -165,6 +181,16 @@ impl State<'_> {
             })
             .collect();
         match walkers.as_mut_slice() {
+            [one, other] if !at_once => {
+                for turn in 1..=EXCHANGES {
+                    one.walk(one.list.len() * turn / EXCHANGES);
+                    one.pass_on(other);
+                    other.walk(other.list.len() * turn / EXCHANGES);
+                    other.pass_on(one);
+                }
+                self.w.copy_from_slice(&one.w);
+                self.sum = one.sum;
+            }
             [one, other] => {
                 for exchange in 1..=EXCHANGES {
                     rayon::join(
@@ -223,6 +249,12 @@ impl Walker<'_> {
                 self.staying += 1;
             }
         }
+    }
+
+    /// Gives its weights to the other, who goes on from them.
+    fn pass_on(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.w, &mut other.w);
+        other.sum = self.sum;
     }
 
     /// Moves one multiplier; whether it is to be visited again.
