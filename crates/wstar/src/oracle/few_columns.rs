@@ -93,6 +93,7 @@ impl<'a> FewColumns<'a> {
     fn score(&self, kept: &mut Kept, parameters: &[f64]) {
         kept.parameters = parameters.to_vec();
         kept.curvatures.clear();
+        kept.moved = 0;
         kept.scores.resize(self.rows.len(), 0.0);
         let (w, b) = self.layout.output(parameters, 0);
         let blocks = self.blocks.par_iter().zip(kept.scores.par_chunks_mut(MOST_ROWS));
@@ -138,6 +139,7 @@ impl<'a> FewColumns<'a> {
         if !known {
             std::mem::swap(&mut self.point, &mut self.before);
             self.point.parameters = at.to_vec();
+            self.point.moved = 0;
         }
         self.curved = None;
         let mut point = std::mem::take(&mut self.point);
@@ -323,5 +325,82 @@ impl Oracle for FewColumns<'_> {
             Query::Line { at, along, steps } => self.line(at, along, steps),
             Query::Hessian { .. } => return Err(Error::settings("rows side by side have no whole Hessian")),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Csr, Design};
+    use crate::oracle::{Local, Weights};
+
+    #[test]
+    fn answers_are_those_of_whole_rows() {
+        let (count, features) = (2000, 12);
+        let number = |k: usize| {
+            let mixed = (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            mixed as f64 / f64::from(1 << 24) - 0.5
+        };
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..count {
+            for j in (0..features).filter(|j| number(i * features + j) > 0.1) {
+                indices.push(j as u32);
+                values.push(3.0 * number(i * features + j) + number(i));
+            }
+            starts.push(indices.len());
+        }
+        let design = Design::Sparse64(Csr::new(starts, indices, values, features).unwrap());
+        let targets: Vec<f64> = (0..count).map(|i| number(7 * i).signum()).collect();
+        let weights: Vec<f64> = (0..count).map(|i| 1e3 * (number(3 * i) + 0.5)).collect();
+        let columns: Vec<usize> = (0..features).collect();
+        let cases = [(LossName::Logistic, true), (LossName::SquaredHinge, false)];
+        for (loss, intercept) in cases {
+            let rows = Rows {
+                design: &design,
+                targets: targets.as_slice().into(),
+                weights: Weights::Each(weights.as_slice().into()),
+            };
+            let layout = Layout {
+                outputs: 1,
+                features,
+                intercept,
+            };
+            let blocks = design.interleaved(&columns, true).unwrap();
+            let mut few = FewColumns::new(rows.borrowed(), blocks, loss, layout);
+            let mut local = Local::new(rows, loss, layout);
+            let point = |k: usize| -> Vec<f64> { (0..layout.len()).map(|j| number(k + j)).collect() };
+            let (at, other, along) = (point(5), point(50), point(90));
+            let (at, along, steps) = (&at[..], &along[..], &[0.0, 0.3, 1.0][..]);
+            let same = |a: &[f64], b: &[f64], tol: f64| {
+                let size = b.iter().fold(0.0f64, |most, b| most.max(b.abs()));
+                assert_eq!(a.len(), b.len());
+                a.iter()
+                    .zip(b)
+                    .for_each(|(a, b)| assert!((a - b).abs() <= tol * size, "{a}, not {b}"));
+            };
+            let queries = [
+                (Query::Gradient { at }, 1e-13),
+                (Query::Product { at, along }, 1e-5),
+                (Query::Gradient { at: &other }, 1e-13),
+                (Query::Line { at, along, steps }, 1e-13),
+                (Query::Diagonal { at }, 1e-13),
+                (Query::Product { at: &other, along }, 1e-5),
+                (Query::Product { at, along }, 1e-5),
+            ];
+            for (query, tol) in queries {
+                let (found, known) = (few.ask(query).unwrap(), local.ask(query).unwrap());
+                same(&[found.value], &[known.value], tol);
+                same(&found.gradient, &known.gradient, tol);
+                let numbers = |sums: &Sums| -> Vec<f64> {
+                    sums.line
+                        .iter()
+                        .flat_map(|p| [p.value, p.slope, p.curvature])
+                        .collect()
+                };
+                same(&numbers(&found), &numbers(&known), tol);
+            }
+            assert!(few.ask(Query::Hessian { at }).is_err());
+            assert!(few.release(&other).is_some() && few.release(along).is_none());
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Momentum between epochs: the best point in the plane of an epoch's step and of the step before it.
 //!
 //! Once most multipliers stay on their side of the box, the dual is a quadratic, and an epoch is a preconditioner of it.
-//! The plane of two steps is what the conjugate gradient method minimises over (Takahashi 1965; Knyazev 2001 for
-//! eigenvectors); the products are those of weights that are kept anyway, so that it costs no pass over the rows.
-//! Orders that are drawn anew make each epoch another preconditioner, and older steps would hardly help.
+//! Two steps are what the heavy ball has (Polyak 1964); with the best lengths of both, as Knyazev (2001) has them for
+//! eigenvectors, that is the conjugate gradient method, were all epochs alike. The products are those of weights that are
+//! kept anyway, so that no pass over the rows is needed. Orders that are drawn anew make each epoch another
+//! preconditioner: older steps hardly help.
 
 use rayon::prelude::*;
 

@@ -47,6 +47,8 @@ const PATIENCE: u32 = 2;
 const LITTLE: f64 = 1e-4;
 /// How much of the whole gap the columns' own may keep.
 const SHARE: f64 = 0.01;
+/// The relative gap down to which values may be rounded.
+const ROUNDED_FROM: f64 = 1e-3;
 /// The share of the curvature that is added to it.
 const RIDGE: f64 = 1e-12;
 
@@ -85,8 +87,10 @@ pub(crate) fn narrow_newton(
             ..layout
         };
         let design;
-        // While columns come and go, the optimum of nearly the same values will do.
-        let mut oracle = match rows.design.interleaved(&features, settled) {
+        // While columns come and go, the optimum of nearly the same values will do; near the end what was rounded off would be
+        // more than a step gains.
+        let exact = settled || gap <= ROUNDED_FROM * here.objective.abs();
+        let mut oracle = match rows.design.interleaved(&features, exact) {
             Some(blocks) => Copied::Sides(FewColumns::new(
                 rows.borrowed(),
                 blocks,
