@@ -367,7 +367,7 @@ mod tests {
             };
             let blocks = design.interleaved(&columns, true).unwrap();
             let mut few = FewColumns::new(rows.borrowed(), blocks, loss, layout);
-            let mut local = Local::new(rows, loss, layout);
+            let mut local = Local::new(rows.borrowed(), loss, layout);
             let point = |k: usize| -> Vec<f64> { (0..layout.len()).map(|j| number(k + j)).collect() };
             let (at, other, along) = (point(5), point(50), point(90));
             let (at, along, steps) = (&at[..], &along[..], &[0.0, 0.3, 1.0][..]);
