@@ -65,6 +65,8 @@ pub(crate) fn narrow_newton(
     let layout = problem.layout();
     let mut whole = Local::new(rows.borrowed(), problem.loss, layout);
     let mut products = 0;
+    // What falters in single precision may go on without it.
+    let mut side_by_side = true;
     for _ in 0..MOST_LOOKS {
         let sums = whole.ask(Query::Gradient { at: &at })?;
         let here = problem.evaluated(&at, sums);
@@ -78,7 +80,10 @@ pub(crate) fn narrow_newton(
         best_gap = best_gap.min(gap);
         best_objective = best_objective.min(here.objective);
         if waited > PATIENCE || products > MOST_PRODUCTS {
-            break;
+            if !side_by_side {
+                break;
+            }
+            (side_by_side, waited, products) = (false, 0, 0);
         }
         let (set, settled) = choose(problem, &at, &here.gradient, rows.len() / LEAST_ROWS);
         let features: Vec<usize> = set.iter().copied().filter(|&j| !layout.is_intercept(j)).collect();
@@ -90,7 +95,8 @@ pub(crate) fn narrow_newton(
         // While columns come and go, the optimum of nearly the same values will do; near the end what was rounded off would be
         // more than a step gains.
         let exact = settled || gap <= ROUNDED_FROM * here.objective.abs();
-        let mut oracle = match rows.design.interleaved(&features, exact) {
+        let sides = side_by_side.then(|| rows.design.interleaved(&features, exact));
+        let mut oracle = match sides.flatten() {
             Some(blocks) => Copied::Sides(FewColumns::new(
                 rows.borrowed(),
                 blocks,
@@ -137,7 +143,7 @@ pub(crate) fn narrow_newton(
         if let Some(kept) = narrow.oracle.release(&narrow.at) {
             whole.receive(kept.of(&at));
         }
-        if !goes_on {
+        if !goes_on && !std::mem::take(&mut side_by_side) {
             break;
         }
     }
