@@ -1,8 +1,8 @@
 //! Separation under a penalty: the fit exists, and the size of its weights is the penalty's doing.
 //!
 //! What can be told for next to nothing is told: whether the fitted weights themselves separate, whether one column
-//! does, and on small problems what [`existence`] finds out, unless a glance at a few rows shows that they [`overlap`]. Separation that shows in none of these
-//! goes without a note; a note is never wrong, for what it rests on is checked exactly.
+//! does, and on small problems what [`existence`] finds out, unless a glance at a few rows shows that they
+//! [`overlap`]. Separation that shows in none of these goes without a note; a note is never wrong, for what it rests on is checked exactly.
 
 use std::cmp::Ordering;
 use std::time::Duration;
