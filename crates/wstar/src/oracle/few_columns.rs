@@ -212,8 +212,8 @@ impl<'a> FewColumns<'a> {
         self.know(at);
         // No larger than 1: weights, C and steps may be of any size.
         let scale = |numbers: &[f64]| match numbers.iter().fold(0.0f64, |most, x| most.max(x.abs())) {
-            0.0 => 1.0,
-            most => most.recip(),
+            most if most >= f64::MIN_POSITIVE => most.recip(),
+            _ => 1.0,
         };
         let (curved, times) = self.curved.take().unwrap_or_else(|| {
             let times = scale(&self.point.curvatures);
@@ -248,8 +248,8 @@ impl<'a> FewColumns<'a> {
                 .zip(sum)
                 .for_each(|(to, &from)| *to += f64::from(from));
         }
-        let size = (times * long).recip();
-        gradient.iter_mut().for_each(|g| *g *= size);
+        // One after the other: their product may be beyond all numbers.
+        gradient.iter_mut().for_each(|g| *g = *g / times / long);
         self.curved = Some((curved, times));
         Sums {
             gradient,
