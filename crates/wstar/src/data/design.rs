@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use crate::data::{Columns, Row};
 use crate::error::{Error, Result};
-use crate::kernel::dense;
 use crate::kernel::memory::Memory;
 use crate::kernel::sparse::Entries;
+use crate::kernel::{dense, double_double};
 
 /// A dense matrix, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -313,6 +313,33 @@ impl Design {
             _ => {
                 for (i, &scale) in rows.zip(scales).filter(|(_, scale)| **scale != 0.0) {
                     self.row(i).add_to(scale, sum);
+                }
+            }
+        }
+    }
+
+    /// What [`add_rows`](Design::add_rows) adds, with what rounding takes off the sums kept as their errors.
+    pub(crate) fn add_rows_compensated(
+        &self,
+        rows: Range<usize>,
+        scales: &[f64],
+        sums: &mut [f64],
+        errors: &mut [f64],
+    ) {
+        match self {
+            Design::Dense32(matrix) if sums.len() == matrix.features => {
+                double_double::add_rows(scales, matrix.block(rows), sums, errors);
+            }
+            Design::Dense64(matrix) if sums.len() == matrix.features => {
+                double_double::add_rows(scales, matrix.block(rows), sums, errors);
+            }
+            _ => {
+                for (i, &scale) in rows.zip(scales).filter(|(_, scale)| **scale != 0.0) {
+                    self.row(i).for_each(|j, x| {
+                        let (sum, rounding) = double_double::two_sum(sums[j], scale * x);
+                        sums[j] = sum;
+                        errors[j] += rounding;
+                    });
                 }
             }
         }

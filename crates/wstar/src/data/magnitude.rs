@@ -83,6 +83,13 @@ pub(crate) fn any_too_large(design: &Design, mut rows: Range<usize>) -> bool {
     }
 }
 
+/// Whether numbers with this sum of squares could be too large or none.
+pub(crate) fn may_hide_too_large(sum_of_squares: f64) -> bool {
+    // What is not a number is not within either.
+    let within = sum_of_squares <= 0.5 * LARGEST * LARGEST;
+    !within
+}
+
 fn too_large(row: Row<'_>) -> Option<(usize, f64)> {
     let mut found = None;
     row.for_each(|j, v| {

@@ -32,7 +32,9 @@ pub use components::Components;
 pub use dataset::{Classes, Dataset, Target};
 pub(crate) use design::exact_in_f32;
 pub use design::{Csr, Dense, Design};
-pub(crate) use magnitude::{any_too_large, refuse_huge, refuse_huge_features, refuse_huge_targets};
+pub(crate) use magnitude::{
+    any_too_large, may_hide_too_large, refuse_huge, refuse_huge_features, refuse_huge_targets,
+};
 pub use missing::Missing;
 pub use portions::Portions;
 pub use prepare::{Preparation, TargetKind, prepare};

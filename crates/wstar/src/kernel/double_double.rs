@@ -232,6 +232,9 @@ widest! {
     /// Adds a·b to every sum, its rounding errors to the errors: many sums as in [`Compensated`], side by side.
     pub fn add_products<T>(a: DoubleDouble, b: &[T], sums: &mut [f64], errors: &mut [f64]) -> () = add_products_plain;
 
+    /// Adds scale·x of every row to the sums, each product rounded once, and what rounding takes off the sums to the errors.
+    pub fn add_rows<T>(scales: &[f64], x: &[T], sums: &mut [f64], errors: &mut [f64]) -> () = add_rows_plain;
+
     /// Σ scale·xᵢ, each product rounded once and none of the sums: as many [`Compensated`] sums as fit side by side.
     pub fn sum_scaled<T>(scale: f64, x: &[T]) -> DoubleDouble = sum_scaled_plain;
 }
@@ -266,6 +269,39 @@ fn add_products_plain<T: Copy + Into<f64>>(a: DoubleDouble, b: &[T], sums: &mut 
         let (total, rounding) = two_sum(*sum, product);
         *sum = total;
         *error += rounding + (rest + a.low * b);
+    }
+}
+
+#[inline(always)]
+fn add_rows_plain<T: Copy + Into<f64>>(scales: &[f64], x: &[T], sums: &mut [f64], errors: &mut [f64]) {
+    /// Rows at once: sums and errors are then read and written a quarter as often.
+    const ROWS: usize = 4;
+    let width = sums.len();
+    if width == 0 {
+        return;
+    }
+    let (fours, rest) = scales.as_chunks::<ROWS>();
+    let (whole, last) = x.split_at(fours.len() * ROWS * width);
+    for (scales, rows) in fours.iter().zip(whole.chunks_exact(ROWS * width)) {
+        let (ab, cd) = rows.split_at(2 * width);
+        let ((a, b), (c, d)) = (ab.split_at(width), cd.split_at(width));
+        let both = sums.iter_mut().zip(errors.iter_mut());
+        for (((((sum, error), &a), &b), &c), &d) in both.zip(a).zip(b).zip(c).zip(d) {
+            let (mut total, mut lost) = (*sum, *error);
+            for (scale, x) in [(scales[0], a), (scales[1], b), (scales[2], c), (scales[3], d)] {
+                let (next, rounding) = two_sum(total, scale * x.into());
+                total = next;
+                lost += rounding;
+            }
+            (*sum, *error) = (total, lost);
+        }
+    }
+    for (&scale, row) in rest.iter().zip(last.chunks_exact(width)) {
+        for ((&x, sum), error) in row.iter().zip(sums.iter_mut()).zip(errors.iter_mut()) {
+            let (total, rounding) = two_sum(*sum, scale * x.into());
+            *sum = total;
+            *error += rounding;
+        }
     }
 }
 
@@ -335,6 +371,28 @@ mod tests {
             for k in 0..2 {
                 prop_assert_eq!(DoubleDouble::from(sums[k]) + errors[k], each[k].total());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_four_at_a_time_are_as_one_after_the_other(rows in prop::collection::vec((-1e3..1e3f64, -1e3..1e3f64, -1e9..1e9f64), 0..40)) {
+            let scales: Vec<f64> = rows.iter().map(|row| row.0).collect();
+            let x: Vec<f64> = rows.iter().flat_map(|row| [row.1, row.2]).collect();
+            let (mut sums, mut errors) = ([1.0, -2.0], [1e-17, 0.0]);
+            let (mut plain, mut rest) = (sums, errors);
+            let (mut singly, mut lost) = (sums, errors);
+            add_rows(&scales, &x, &mut sums, &mut errors);
+            add_rows_plain(&scales, &x, &mut plain, &mut rest);
+            for (scale, a, b) in rows {
+                for (k, x) in [a, b].into_iter().enumerate() {
+                    let (sum, rounding) = two_sum(singly[k], scale * x);
+                    singly[k] = sum;
+                    lost[k] += rounding;
+                }
+            }
+            prop_assert_eq!((sums, errors), (plain, rest));
+            prop_assert_eq!((sums, errors), (singly, lost));
         }
     }
 

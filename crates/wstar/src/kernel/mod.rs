@@ -10,6 +10,7 @@ pub mod interleaved;
 pub mod logistic;
 pub mod map;
 pub mod memory;
+pub mod moments;
 pub mod outputs;
 pub mod prefetch;
 pub mod rounding;

@@ -19,17 +19,17 @@ pub fn prefetch<T>(values: &[T]) {
     let _ = values;
 }
 
-/// Brings what lies this many bytes behind the values into the cache: what is read in order will be there in a moment. Beyond
-/// the end of all there is, nothing happens.
+/// Brings what lies this many bytes behind the values into the second cache: what is read in order will be there in a moment,
+/// and the nearest has no room to spare. Beyond the end of all there is, nothing happens.
 #[inline(always)]
 pub(super) fn prefetch_behind<T>(values: &[T], bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let start = values.as_ptr().cast::<i8>().wrapping_add(bytes);
         for offset in (0..size_of_val(values)).step_by(64) {
             // SAFETY: a prefetch reads nothing that the program could see, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(start.wrapping_add(offset)) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -55,6 +55,18 @@ pub(super) fn wide() -> bool {
 /// Σᵢ xᵢⱼ·yᵢₖ over the rows that both have: 8 columns of `x`, 8·G of `y`. A line of memory is asked for with each row, from
 /// `ahead` on.
 pub(super) fn tile<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*const f64>) -> Tile<G> {
+    let mut sums = [[[0.0; LANES]; G]; SIDE];
+    add_tile(x, y, ahead, &mut sums);
+    sums
+}
+
+/// Adds the same, once it is summed up, to what there is.
+pub(super) fn add_tile<const G: usize>(
+    x: Panel<'_>,
+    y: Panel<'_>,
+    ahead: Option<*const f64>,
+    sums: &mut Tile<G>,
+) {
     // What is read without a look at the ends of the slices.
     assert!(x.columns >= SIDE && y.columns >= LANES * G);
     #[cfg(target_arch = "x86_64")]
@@ -63,21 +75,21 @@ pub(super) fn tile<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*co
             // SAFETY: the processor has the instructions, as was just asked; panels have their columns in every row.
             return unsafe {
                 match ahead {
-                    Some(ahead) => tile_avx512::<G, true>(x, y, ahead),
-                    None => tile_avx512::<G, false>(x, y, std::ptr::null()),
+                    Some(ahead) => tile_avx512::<G, true>(x, y, ahead, sums),
+                    None => tile_avx512::<G, false>(x, y, std::ptr::null(), sums),
                 }
             };
         }
         if super::widest::has_avx2() && std::arch::is_x86_feature_detected!("fma") {
             // SAFETY: as above.
-            return unsafe { tile_avx2::<G>(x, y, ahead) };
+            return unsafe { tile_avx2::<G>(x, y, ahead, sums) };
         }
     }
     let _ = ahead;
-    tile_plain::<G>(x, y)
+    tile_plain::<G>(x, y, sums);
 }
 
-fn tile_plain<const G: usize>(x: Panel<'_>, y: Panel<'_>) -> Tile<G> {
+fn tile_plain<const G: usize>(x: Panel<'_>, y: Panel<'_>, out: &mut Tile<G>) {
     let mut sums = [[[0.0; LANES]; G]; SIDE];
     for i in 0..x.rows.min(y.rows) {
         for (sums, &x) in sums.iter_mut().zip(&x.row(i)[..SIDE]) {
@@ -85,7 +97,9 @@ fn tile_plain<const G: usize>(x: Panel<'_>, y: Panel<'_>) -> Tile<G> {
             pairs.for_each(|(sum, y)| *sum += x * y);
         }
     }
-    sums
+    let out = out.as_flattened_mut().as_flattened_mut().iter_mut();
+    out.zip(sums.as_flattened().as_flattened())
+        .for_each(|(out, sum)| *out += sum);
 }
 
 /// # Safety
@@ -97,10 +111,11 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
     x: Panel<'_>,
     y: Panel<'_>,
     mut ahead: *const f64,
-) -> Tile<G> {
+    out: &mut Tile<G>,
+) {
     use std::arch::x86_64::{
-        _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd, _mm512_setzero_pd,
-        _mm512_storeu_pd,
+        _MM_HINT_T1, _mm_prefetch, _mm512_add_pd, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_set1_pd,
+        _mm512_setzero_pd, _mm512_storeu_pd,
     };
     let mut sums = [[_mm512_setzero_pd(); G]; SIDE];
     let mut r = [_mm512_setzero_pd(); G];
@@ -125,14 +140,13 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
         }
         (left, right) = (left.wrapping_add(x.stride), right.wrapping_add(y.stride));
     }
-    let mut out = [[[0.0; LANES]; G]; SIDE];
     for i in 0..SIDE {
         for g in 0..G {
-            // SAFETY: a group is the eight doubles that are written.
-            unsafe { _mm512_storeu_pd(out[i][g].as_mut_ptr(), sums[i][g]) };
+            let out = out[i][g].as_mut_ptr();
+            // SAFETY: a group is the eight doubles that are read and written.
+            unsafe { _mm512_storeu_pd(out, _mm512_add_pd(_mm512_loadu_pd(out), sums[i][g])) };
         }
     }
-    out
 }
 
 /// # Safety
@@ -140,9 +154,12 @@ unsafe fn tile_avx512<const G: usize, const AHEAD: bool>(
 /// As for the wider one.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn tile_avx2<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*const f64>) -> Tile<G> {
-    let mut out = [[[0.0; LANES]; G]; SIDE];
-    let mut ahead = ahead;
+unsafe fn tile_avx2<const G: usize>(
+    x: Panel<'_>,
+    y: Panel<'_>,
+    mut ahead: Option<*const f64>,
+    out: &mut Tile<G>,
+) {
     for left in (0..SIDE).step_by(STRIP) {
         for group in 0..G {
             // SAFETY: the caller's promise: these columns are among the tile's.
@@ -152,10 +169,11 @@ unsafe fn tile_avx2<const G: usize>(x: Panel<'_>, y: Panel<'_>, ahead: Option<*c
                     None => strip_avx2::<false>(x, y, (left, LANES * group), std::ptr::null()),
                 }
             };
-            (out[left..].iter_mut().zip(sums)).for_each(|(out, sums)| out[group] = sums);
+            for (out, sums) in out[left..].iter_mut().zip(sums) {
+                out[group].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
+            }
         }
     }
-    out
 }
 
 /// Columns of the first matrix that have their sums with a group in registers, where these are of four numbers. With more,
@@ -242,11 +260,19 @@ mod tests {
         }
         prop_assert_eq!(tile::<G>(left, right, None), known);
         prop_assert_eq!(tile::<G>(left, right, Some(x.as_ptr())), known);
-        prop_assert_eq!(tile_plain::<G>(left, right), known);
+        let doubled = known.map(|groups| groups.map(|group| group.map(|sum| 2.0 * sum)));
+        let mut sums = known;
+        add_tile::<G>(left, right, None, &mut sums);
+        prop_assert_eq!(sums, doubled);
+        let mut sums = known;
+        tile_plain::<G>(left, right, &mut sums);
+        prop_assert_eq!(sums, doubled);
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            let mut sums = known;
             // SAFETY: the processor has the instructions, as was just asked.
-            prop_assert_eq!(unsafe { tile_avx2::<G>(left, right, Some(x.as_ptr())) }, known);
+            unsafe { tile_avx2::<G>(left, right, Some(x.as_ptr()), &mut sums) };
+            prop_assert_eq!(sums, doubled);
         }
         Ok(())
     }

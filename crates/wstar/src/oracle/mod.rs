@@ -9,6 +9,7 @@ mod few_columns;
 mod kept;
 mod local;
 mod merged;
+mod moments;
 mod partitioned;
 pub(crate) mod products;
 mod rows;

@@ -161,6 +161,8 @@ pub struct Control<'a> {
     watch: &'a mut dyn Watch,
     solver: SolverName,
     iterations: u64,
+    /// The relative gap that the last of them told of.
+    reached: f64,
     /// Passes of solvers that go through the rows themselves.
     passes: u64,
     keeper: Option<Keeper>,
@@ -178,6 +180,7 @@ impl<'a> Control<'a> {
             watch,
             solver: SolverName::Newton,
             iterations: 0,
+            reached: f64::INFINITY,
             passes: 0,
             keeper: None,
             failed: None,
@@ -222,6 +225,11 @@ impl<'a> Control<'a> {
         self.iterations
     }
 
+    /// The relative gap that the last iteration told of.
+    pub(crate) fn reached(&self) -> f64 {
+        self.reached
+    }
+
     /// Tells that a claim is about to be checked.
     pub(crate) fn certifying(&mut self) {
         self.watch.certifying();
@@ -232,6 +240,7 @@ impl<'a> Control<'a> {
     pub fn iterate(&mut self, problem: &Problem<'_>, at: &[f64], objective: f64, gap: f64) -> Option<Status> {
         self.iterations += 1;
         let relative_gap = Problem::relative(gap, objective);
+        self.reached = relative_gap;
         let told = self.watch.iterate(&Iteration {
             solver: self.solver.name(),
             iteration: self.iterations,

@@ -66,6 +66,11 @@ impl Definition {
     pub fn is_convex(&self) -> bool {
         self.loss.is_convex() && !self.firth
     }
+
+    /// Whether an optimum is a vertex, whose multipliers prove it to the last digit.
+    fn has_vertices(&self) -> bool {
+        self.penalty.is_none() && !self.loss.is_smooth()
+    }
 }
 
 /// How the dual point is rebuilt from the model and the data.
@@ -170,7 +175,7 @@ pub fn certify(
     let mut gathered = pass::gather(blocks, definition, parameters, &dual_point, Care::Plain)?;
     let mut best = conclude(gathered.clone(), Care::Plain);
     // A vertex proves more than was asked for, and is worth another pass to show it.
-    let vertex = definition.penalty.is_none() && !definition.loss.is_smooth();
+    let vertex = definition.has_vertices();
     if best.holds() && (!vertex || best.relative_gap <= NOTHING) {
         return Ok(best);
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::certify::duality::plain::Known;
+use crate::certify::duality::plain::{Known, Plain};
 use crate::certify::duality::repair::{is_together, is_worth_care};
 use crate::certify::duality::{Care, Definition, DualPoint};
-use crate::data::Row;
+use crate::data::{Design, Row};
 use crate::error::{Error, Result};
 use crate::kernel::double_double::Compensated;
 use crate::loss::{Loss, LossName, Softmax, VectorLoss, on_loss};
@@ -19,9 +19,10 @@ use crate::problem::Intercept;
 /// a column, adding up would take longer than the rows.
 const RUN: usize = 256;
 const LONGEST_RUN: usize = 1 << 13;
-/// Entries of rows that are read twice, which a core's second cache has room for, and the fewest rows of them: those of
-/// a matrix that lies column by column share lines of memory.
+/// Entries of rows that are read twice, which a core's second cache has room for, of dense rows the first one; and the
+/// fewest rows of them: those of a matrix that lies column by column share lines of memory.
 const BLOCK_ENTRIES: usize = 1 << 17;
+const DENSE_ENTRIES: usize = 1 << 11;
 const LEAST_BLOCK: usize = 8;
 /// Lanes over which a block of rows is spread, at least and at most: each has sums for every column, which must be worth it.
 const FEWEST_LANES: usize = 4;
@@ -261,7 +262,7 @@ pub(super) struct Span<'a> {
     pub(super) definition: &'a Definition,
     pub(super) parameters: &'a [f64],
     pub(super) stored: &'a [(u64, f64)],
-    first_row: u64,
+    pub(super) first_row: u64,
     care: Care,
 }
 
@@ -270,20 +271,28 @@ impl Span<'_> {
         let layout = self.definition.layout;
         let mut gathered = Gathered::new(self.definition, self.care);
         let mut pulls = vec![0.0; layout.len()];
+        // What rounding takes off those, where it is kept.
+        let mut errors = vec![0.0; layout.len()];
         let mut alpha = vec![0.0; layout.outputs];
         let mut scores = vec![0.0; layout.outputs];
         let design = self.rows.design;
         let entries = design.stored() / design.rows().max(1);
         let run = (4 * layout.width() / entries.max(1)).clamp(RUN, LONGEST_RUN);
         // Scores and pulls of long rows are taken while they are in the cache.
-        let block = (BLOCK_ENTRIES / entries.max(1)).clamp(LEAST_BLOCK, run);
+        let room = match design {
+            Design::Dense64(_) => DENSE_ENTRIES,
+            _ => BLOCK_ENTRIES,
+        };
+        let block = (room / entries.max(1)).clamp(LEAST_BLOCK, run);
+        let mut plain = (layout.outputs == 1 && self.care == Care::Plain).then(Plain::default);
         let mut start = range.start;
         let mut summed = start;
         while start < range.end {
             let end = (start + block).min(range.end).min(summed + run);
-            let mut plain =
-                (layout.outputs == 1 && self.care == Care::Plain).then(|| self.plainly(start..end));
-            let alike = match (&mut plain, self.alike()) {
+            if let Some(plain) = &mut plain {
+                self.plainly(start..end, plain);
+            }
+            let alike = match (&mut plain, self.alike(start..end)) {
                 (Some(plain), Some(weight)) => {
                     self.dualize_alike(start..end, weight, plain, &mut gathered);
                     true
@@ -331,7 +340,11 @@ impl Span<'_> {
                     self.consider(i, weight, &alpha, room, &mut gathered);
                 }
             }
-            if let Some(plain) = &plain {
+            if let Some(plain) = &plain
+                && self.definition.has_vertices()
+            {
+                self.add_exactly(start..end, &plain.alphas, &mut pulls, &mut errors);
+            } else if let Some(plain) = &plain {
                 design.add_rows(start..end, &plain.alphas, &mut pulls[..layout.features]);
                 if let Some(intercept) = pulls.get_mut(layout.features) {
                     *intercept += plain.alphas.iter().sum::<f64>();
@@ -341,9 +354,10 @@ impl Span<'_> {
             if end < range.end.min(summed + run) {
                 continue;
             }
-            for (total, pull) in gathered.pulls.iter_mut().zip(&mut pulls) {
+            for ((total, pull), error) in gathered.pulls.iter_mut().zip(&mut pulls).zip(&mut errors) {
                 total.add(*pull);
-                *pull = 0.0;
+                total.add(*error);
+                (*pull, *error) = (0.0, 0.0);
             }
             summed = end;
             if self.definition.loss == LossName::Squared {

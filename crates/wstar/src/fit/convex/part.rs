@@ -69,11 +69,12 @@ impl Feed<'_> {
         parameters: &[f64],
         dual: Option<&[f64]>,
         tol: f64,
+        reached: f64,
     ) -> Result<Claim> {
         if definition.is_convex() {
             return Ok(Claim::Gap(match self {
                 // By the rows as they were given, whatever solvers have.
-                Feed::Memory(rows, ..) => point::certify(rows, definition, parameters, dual, tol)?,
+                Feed::Memory(rows, ..) => point::certify(rows, definition, parameters, dual, tol, reached)?,
                 Feed::Stream(blocks) => point::certify_slopes(blocks, definition, parameters, tol)?,
             }));
         }
@@ -135,7 +136,8 @@ pub(super) fn unattained(
     direction: &Direction,
 ) -> Result<Solved> {
     let parameters = direction.parameters.clone();
-    let claim = Feed::Memory(rows, None, false).certify(definition, &parameters, None, settings.tol())?;
+    let mut feed = Feed::Memory(rows, None, false);
+    let claim = feed.certify(definition, &parameters, None, settings.tol(), f64::INFINITY)?;
     Ok(Solved {
         parameters,
         claim,
@@ -198,6 +200,7 @@ pub(super) fn solve(
                 &solution.parameters,
                 solution.dual.as_deref(),
                 settings.tol(),
+                control.reached(),
             )?;
             let (holds, shortfall) = (claim.holds(), claim.shortfall());
             let status = match solution.status {

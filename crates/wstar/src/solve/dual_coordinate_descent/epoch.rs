@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use super::coordinate::Coordinate;
 use super::{State, Violations};
+use crate::kernel::prefetch::prefetch;
 use crate::loss::{Loss, LossName, on_loss};
 use crate::problem::Intercept;
 
@@ -242,6 +243,8 @@ impl Walker<'_> {
             let i = self.list[self.visited];
             if let Some(&soon) = self.list.get(self.visited + AHEAD) {
                 self.state.rows.design.row(soon).prefetch();
+                prefetch(&self.state.coordinates[soon..=soon]);
+                prefetch(&self.multipliers[soon - self.first..=soon - self.first]);
             }
             self.visited += 1;
             if self.visit(i) {

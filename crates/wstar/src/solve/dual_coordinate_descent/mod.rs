@@ -11,11 +11,13 @@
 //! The answer depends on the seed alone, not on the number of threads.
 
 mod coordinate;
+mod course;
 mod epoch;
 mod face;
 mod momentum;
 
 use coordinate::Coordinate;
+use course::Course;
 use epoch::{Active, Seen};
 use momentum::Momentum;
 
@@ -31,8 +33,6 @@ use crate::solve::lanes::pass;
 use crate::solve::{Control, Solution, Solver, SolverName};
 use crate::watch::Status;
 
-/// Epochs between two evaluations of the gap, each of which costs about an epoch.
-const EVALUATE_EVERY: u64 = 4;
 /// Epochs after which the weights are made anew: what their steps have rounded off is nothing beside any gap before.
 const REFRESH_AFTER: u64 = 16;
 /// ρ in units of the mean of ‖x‖²/l2: much more, and every row fights for the intercept.
@@ -43,17 +43,9 @@ const OFFSET_UNTIL: u64 = 6;
 
 /// The relative gap from which a face is worth searching: before, it is not yet the right one.
 const FACE_FROM: f64 = 1e-3;
-/// What an epoch leaves of the gap at most while epochs alone are fast enough: a search takes as long as several.
-const FAST: f64 = 0.8;
 /// Epochs after which faces are searched all the same, and where the conjugate is curved too: by then most problems
 /// would have arrived.
 const EPOCHS_ALONE: u64 = 20;
-
-/// Epochs before there is momentum: the first ones send many multipliers from one end of their box to the other.
-const WITHOUT_MOMENTUM: u64 = 5;
-/// A row at an end of its box is left out if its slope is beyond this part of the largest violation: the next evaluation
-/// brings back those for which that was wrong.
-const LEFT_OUT_FROM: f64 = 0.1;
 
 /// Dual coordinate descent for an ℓ2 penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,50 +116,37 @@ impl Solver for DualCoordinateDescent {
         let mut state = State::new(problem, rows);
         let mut best = Best::default();
         let mut active = Active::new(&state, self.seed, false);
-        let mut seen = Seen::UNKNOWN;
-        let (mut epochs, mut evaluated) = (0, 0);
-        let mut gap = f64::INFINITY;
         let mut momentum = Momentum::default();
         // The offset of a free intercept makes every epoch's problem another one.
         let steady = problem.intercept != Intercept::Free && problem.loss != LossName::Logistic;
-        let left_out_from = if steady { LEFT_OUT_FROM } else { 1.0 };
-        let status = loop {
-            let before = seen;
-            let momentous = steady && epochs >= WITHOUT_MOMENTUM;
-            if momentous {
-                momentum.start(&state, &active);
+        let mut course = Course::new(steady, self.max_epochs);
+        let status = 'descent: loop {
+            while !course.advance(&mut state, &mut active, &mut momentum, control) {
+                // No new point: it is only asked whether the time is over.
+                let gap = best.objective - best.dual;
+                if let Some(status) = control.iterate(problem, &best.point, best.objective, gap) {
+                    break 'descent status;
+                }
             }
-            seen = state.epoch(&mut active, before.violations.times(left_out_from));
-            if momentous {
-                momentum.follow(&mut state);
-            }
-            epochs += 1;
             control.passed(1);
-            let last = epochs >= self.max_epochs;
-            // The first so that there is a point to show, and to give should the time be over.
-            let due =
-                last || epochs == 1 || epochs - evaluated >= EVALUATE_EVERY || seen.violations.are_small();
-            if due || seen.promises(before, state.norm(), control.tol) {
-                control.passed(1);
-                let (scores, dual) = state.evaluate(problem, &mut best);
-                let relative = Problem::relative(best.objective - best.dual, best.objective);
-                let slow = !steady || relative > gap * FAST.powi((epochs - evaluated) as i32);
-                (evaluated, gap) = (epochs, relative);
-                if epochs <= OFFSET_UNTIL && problem.intercept == Intercept::Free {
-                    state.offset = best.point.last().copied().unwrap_or(0.0);
+            let (scores, dual) = state.evaluate(problem, &mut best);
+            let relative = Problem::relative(best.objective - best.dual, best.objective);
+            let slow = course.evaluated(relative);
+            let last = course.is_last();
+            if course.epochs <= OFFSET_UNTIL && problem.intercept == Intercept::Free {
+                state.offset = best.point.last().copied().unwrap_or(0.0);
+            }
+            if active.walkers() > 1 && dual < best.dual {
+                // Rows that are too much alike: what one walker does, the other does again.
+                active = Active::new(&state, self.seed, true);
+                state.go_back(&best);
+                course.seen = Seen::UNKNOWN;
+            } else {
+                let flat = !problem.loss.is_smooth() && relative <= FACE_FROM || course.epochs > EPOCHS_ALONE;
+                if flat && slow && !last && problem.loss != LossName::Logistic && relative > control.tol {
+                    state.search_face();
                 }
-                if active.walkers() > 1 && dual < best.dual {
-                    // Rows that are too much alike: what one walker does, the other does again.
-                    active = Active::new(&state, self.seed, true);
-                    state.go_back(&best);
-                    seen = Seen::UNKNOWN;
-                } else {
-                    let flat = !problem.loss.is_smooth() && relative <= FACE_FROM || epochs > EPOCHS_ALONE;
-                    if flat && slow && !last && problem.loss != LossName::Logistic && relative > control.tol {
-                        state.search_face();
-                    }
-                    state.reconsider(&mut active, &scores, seen.violations.times(left_out_from));
-                }
+                state.reconsider(&mut active, &scores, course.left_out());
             }
             if let Some(status) =
                 control.iterate(problem, &best.point, best.objective, best.objective - best.dual)
@@ -183,7 +162,7 @@ impl Solver for DualCoordinateDescent {
             dual: Some(best.multipliers),
             gram: None,
             status,
-            iterations: epochs,
+            iterations: course.epochs,
         })
     }
 }

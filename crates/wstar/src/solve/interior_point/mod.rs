@@ -35,6 +35,7 @@ use bounds::Bounds;
 pub(super) use normal::Normal;
 use piece::Piece;
 use run::Run;
+pub(super) use run::column_scales;
 use scalar::Scalar;
 
 use crate::error::{Error, Result};
@@ -191,6 +192,45 @@ impl InteriorPoint {
     ) -> Solution {
         let mut run = Run::<S>::new(problem, rows, alike, start);
         let mut bounds = Bounds::new(problem, rows);
+        let (status, iterations) = self.iterate(problem, &mut run, &mut bounds, control);
+        let (parameters, dual) = bounds.finish(&mut run, control.tol);
+        Solution {
+            parameters,
+            dual: Some(dual),
+            gram: None,
+            status,
+            iterations,
+        }
+    }
+
+    /// A point as near as is asked for by whoever watches, and nothing else.
+    pub(super) fn approach(
+        &self,
+        problem: &Problem<'_>,
+        start: &[f64],
+        control: &mut Control<'_>,
+    ) -> Result<Vec<f64>> {
+        self.check(problem)?;
+        control.enter(self.name());
+        let Some(rows) = &problem.rows else {
+            return Err(Error::settings(
+                "the interior point solver needs all rows in memory",
+            ));
+        };
+        let mut run = Run::<f64>::new(problem, rows, None, start);
+        let mut bounds = Bounds::new(problem, rows);
+        self.iterate(problem, &mut run, &mut bounds, control);
+        Ok(bounds.point(&run))
+    }
+
+    /// Steps until enough is reached; how that ended, and how many there were.
+    fn iterate<S: Scalar>(
+        &self,
+        problem: &Problem<'_>,
+        run: &mut Run<'_, S>,
+        bounds: &mut Bounds<'_>,
+        control: &mut Control<'_>,
+    ) -> (Status, u64) {
         let mut step = 0.0;
         let (mut iterations, mut since_best) = (0, 0);
         let (mut first, mut last_gap) = (None, f64::INFINITY);
@@ -198,11 +238,11 @@ impl InteriorPoint {
         let status = loop {
             let sums = run.advance(step);
             let normal = run.normal(&sums);
-            let gap = bounds.update(&mut run, &sums, normal.as_ref(), control.tol);
+            let gap = bounds.update(run, &sums, normal.as_ref(), control.tol);
             iterations += 1;
             // Residuals, the normal matrix with the predictor, and the corrector.
             control.passed(3);
-            let (point, objective) = (bounds.point(&run), bounds.objective(&sums, &run));
+            let (point, objective) = (bounds.point(run), bounds.objective(&sums, run));
             if let Some(status) = control.iterate(problem, &point, objective, gap) {
                 break status;
             }
@@ -223,14 +263,7 @@ impl InteriorPoint {
             };
             step = next;
         };
-        let (parameters, dual) = bounds.finish(&mut run, control.tol);
-        Solution {
-            parameters,
-            dual: Some(dual),
-            gram: None,
-            status,
-            iterations,
-        }
+        (status, iterations)
     }
 }
 

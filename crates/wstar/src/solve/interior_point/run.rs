@@ -4,6 +4,7 @@ use super::entry::{Entry, Reach};
 use super::normal::Normal;
 use super::piece::Piece;
 use super::scalar::Scalar;
+use crate::data::Row;
 use crate::oracle::{Layout, Rows};
 use crate::problem::{Intercept, Problem};
 use crate::solve::best_intercept;
@@ -339,7 +340,7 @@ pub(super) fn barrier_weight(rows: &Rows<'_>, count: impl Fn(usize) -> f64) -> f
 }
 
 /// Powers of two near 1/√(mean square of a column's non-zeros).
-pub(super) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
+pub(in crate::solve) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
     let width = layout.len();
     let mut nothing = vec![(); rows.len()];
     type Sums = (Vec<f64>, Vec<f64>);
@@ -351,12 +352,11 @@ pub(super) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
             squares.resize(width, 0.0);
             counts.resize(width, 0.0);
             for i in range.filter(|&i| rows.weights.get(i) > 0.0) {
-                rows.design.row(i).for_each(|j, v| {
-                    if v != 0.0 {
-                        squares[j] += v * v;
-                        counts[j] += 1.0;
-                    }
-                });
+                match rows.design.row(i) {
+                    Row::Dense32(x) => add_squares(x, squares, counts),
+                    Row::Dense64(x) => add_squares(x, squares, counts),
+                    row => row.for_each(|j, v| add_squares(&[v], &mut squares[j..], &mut counts[j..])),
+                }
             }
         },
     );
@@ -373,4 +373,12 @@ pub(super) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
         }
     };
     squares.iter().zip(&counts).map(|(&s, &c)| scale(s, c)).collect()
+}
+
+fn add_squares<T: Copy + Into<f64>>(x: &[T], squares: &mut [f64], counts: &mut [f64]) {
+    for ((&x, square), count) in x.iter().zip(squares).zip(counts) {
+        let x: f64 = x.into();
+        *square += x * x;
+        *count += f64::from(u8::from(x != 0.0));
+    }
 }

@@ -273,7 +273,7 @@ impl Run<'_, '_, '_> {
             let weights = basis.weights(&band.design, &scores);
             let at: Vec<f64> = weights.iter().map(|w| w.value()).collect();
             self.at = frame.unscaled(&at);
-            let survey = fixed.is_some().then(|| frame.survey(&self.at, &sides, met));
+            let survey = fixed.is_some().then(|| frame.settle(&self.at, &sides, met));
             self.control.passed(1);
             match survey {
                 Some(mut survey) if !survey.strays.is_empty() => {
@@ -284,7 +284,11 @@ impl Run<'_, '_, '_> {
                         sides[i] = 0;
                     }
                     list.extend(strays);
-                    fixed = Some(survey);
+                    fixed = Some(match many {
+                        // An interior point needs to know more of the rows outside.
+                        true => frame.survey(&self.at, &sides, met),
+                        false => survey,
+                    });
                     from = at;
                     // A few more rows are a few exchanges more.
                     guess = (!many).then_some(Guess {
@@ -326,7 +330,7 @@ impl Run<'_, '_, '_> {
         if worth(size) {
             let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
             let enough = ROUGH * frame.width() as f64 / size as f64;
-            match self.interior(&sampled, &begin.from, SAMPLE_TOL, Some(enough))? {
+            match self.interior(&sampled, &begin.from, BAND_TOL, Some(enough))? {
                 Ok(inner) => begin.from = inner.at,
                 Err(status) => return Ok(Err(status)),
             }
@@ -384,8 +388,8 @@ impl Run<'_, '_, '_> {
         at
     }
 
-    /// The interior point method on some rows, which ends where a gap estimated as this share of the objective is
-    /// enough; a status if the fit is to end.
+    /// The interior point method on some rows, which ends, without multipliers, where a gap estimated as this share of
+    /// the objective is enough; a status if the fit is to end.
     fn interior(
         &mut self,
         band: &Band,
@@ -414,18 +418,25 @@ impl Run<'_, '_, '_> {
             ended: None,
         };
         let mut control = Control::new(tol, Budget::default(), &mut relay);
-        let solution = InteriorPoint::default().solve(&mut inner, from, &mut control)?;
+        let solver = InteriorPoint::default();
+        let (at, dual) = match enough {
+            Some(_) => (solver.approach(&inner, from, &mut control)?, None),
+            None => {
+                let solution = solver.solve(&mut inner, from, &mut control)?;
+                (solution.parameters, solution.dual)
+            }
+        };
         let share = band.targets.len() as f64 / frame.active.len().max(1) as f64;
         let passes = (control.passes() as f64 * share).round() as u64;
         let ended = relay.ended;
         self.control.passed(passes);
         if let Some(status) = ended {
-            self.at = frame.unscaled(&solution.parameters);
+            self.at = frame.unscaled(&at);
             return Ok(Err(status));
         }
         Ok(Ok(Inner {
-            at: solution.parameters,
-            dual: solution.dual.unwrap_or_else(|| vec![0.0; band.targets.len()]),
+            at,
+            dual: dual.unwrap_or_else(|| vec![0.0; band.targets.len()]),
         }))
     }
 

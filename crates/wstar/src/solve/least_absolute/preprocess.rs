@@ -6,6 +6,8 @@
 //! about (pn)^(2/3) of them, is left to be solved; one pass over the others then tells whether all are
 //! on the side that was assumed, and those that are not join the band.
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rand::RngExt;
@@ -15,8 +17,10 @@ use rayon::prelude::*;
 use crate::data::{Csr, Dense, Design, Row};
 use crate::error::Result;
 use crate::kernel::double_double::{DoubleDouble, add_products};
-use crate::oracle::products::add_gram;
-use crate::oracle::{Layout, Rows};
+use crate::oracle::products::{add_gram, scores};
+use crate::oracle::{Layout, Rows, Weights};
+use crate::solve::interior_point::column_scales;
+use crate::solve::lanes::pass;
 
 /// Rows that one task passes over.
 const CHUNK: usize = 1 << 11;
@@ -71,7 +75,7 @@ impl Fixed {
 impl<'a> Frame<'a> {
     pub(in crate::solve) fn new(rows: &'a Rows<'a>, layout: Layout, slopes: (f64, f64)) -> Self {
         let active: Vec<usize> = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).collect();
-        let mut frame = Frame {
+        Frame {
             rows,
             layout,
             inner: Layout {
@@ -79,12 +83,10 @@ impl<'a> Frame<'a> {
                 features: layout.len(),
                 intercept: false,
             },
-            scale: Vec::new(),
+            scale: column_scales(rows, layout),
             slopes,
             active,
-        };
-        frame.scale = frame.scales();
-        frame
+        }
     }
 
     /// How many parameters there are.
@@ -96,39 +98,6 @@ impl<'a> Frame<'a> {
     pub(in crate::solve) fn band_size(&self) -> usize {
         let cells = self.width().max(1) as f64 * self.active.len() as f64;
         cells.powf(2.0 / 3.0).ceil() as usize
-    }
-
-    /// Powers of two near 1/√(mean square of a column's non-zeros).
-    fn scales(&self) -> Vec<f64> {
-        let features = self.layout.features;
-        let parts: Vec<Vec<(f64, f64)>> = self
-            .active
-            .par_chunks(CHUNK)
-            .map(|chunk| {
-                let mut sums = vec![(0.0, 0.0); features];
-                for &i in chunk {
-                    self.rows.design.row(i).for_each(|j, x| {
-                        sums[j].0 += x * x;
-                        sums[j].1 += f64::from(u8::from(x != 0.0));
-                    });
-                }
-                sums
-            })
-            .collect();
-        (0..self.width())
-            .map(|j| {
-                let total = parts.iter().fold((0.0, 0.0), |(square, count), part| {
-                    part.get(j)
-                        .map_or((square, count), |own| (square + own.0, count + own.1))
-                });
-                match total {
-                    (square, count) if square > 0.0 && square.is_finite() => {
-                        (-0.5 * (square / count).log2()).round().exp2()
-                    }
-                    _ => 1.0,
-                }
-            })
-            .collect()
     }
 
     /// The weights on the columns as they are.
@@ -143,7 +112,13 @@ impl<'a> Frame<'a> {
 
     /// Writes a row to a vector of 0s.
     pub(super) fn lift(&self, i: usize, x: &mut [f64]) {
-        self.rows.design.row(i).for_each(|j, v| x[j] = v * self.scale[j]);
+        match self.rows.design.row(i) {
+            Row::Dense64(row) => {
+                let scaled = row.iter().zip(&self.scale).map(|(v, scale)| v * scale);
+                x.iter_mut().zip(scaled).for_each(|(x, v)| *x = v);
+            }
+            row => row.for_each(|j, v| x[j] = v * self.scale[j]),
+        }
         if let Some(one) = x.get_mut(self.layout.features) {
             *one = 1.0;
         }
@@ -316,6 +291,49 @@ impl<'a> Frame<'a> {
         self.merge(&parts)
     }
 
+    /// What a [`survey`](Frame::survey) finds, but for where the rows lie: enough to end with, and for exchanges.
+    pub(super) fn settle(&self, at: &[f64], sides: &[i8], met: f64) -> Fixed {
+        let Weights::Same(_) = self.rows.weights else {
+            return self.survey(at, sides, met);
+        };
+        let (design, layout, width) = (self.rows.design, self.layout, self.width());
+        // Σ sᵢx̃ᵢ = ½(hi + lo) Σ x̃ᵢ − ½(hi − lo) Σ ±x̃ᵢ, and sums of rows need no products; the first is 0 for a median.
+        let (low, high) = (self.pull(0, 1), self.pull(0, -1));
+        let apart = (DoubleDouble::from(low) + -high).scaled(0.5);
+        let common = (DoubleDouble::from(low) + high).scaled(0.5);
+        let mut nothing = vec![(); sides.len()];
+        let lanes = pass(design, &mut nothing, 4 * width, |range, _, part: &mut Settled| {
+            let mut signs = vec![0.0; range.len()];
+            scores(design, range.clone(), layout, at, &mut signs);
+            for (i, sign) in range.clone().zip(&mut signs) {
+                let residual = self.rows.targets[i] - *sign;
+                *sign = f64::from(sides[i]);
+                if *sign * residual < -met {
+                    part.strays.push(i);
+                    *sign = 0.0;
+                } else if *sign != 0.0 {
+                    part.loss += self.loss(i, residual);
+                }
+            }
+            part.apart.add(design, range.clone(), layout, &signs);
+            if common != DoubleDouble::ZERO {
+                signs.iter_mut().for_each(|sign| *sign = sign.abs());
+                part.common.add(design, range, layout, &signs);
+            }
+        });
+        let mut pull = vec![DoubleDouble::ZERO; width];
+        for (sums, factor) in (lanes.iter()).flat_map(|part| [(&part.apart, apart), (&part.common, common)]) {
+            for ((pull, sum), scale) in pull.iter_mut().zip(sums.totals()).zip(&self.scale) {
+                *pull += (sum * factor).scaled(*scale);
+            }
+        }
+        Fixed {
+            loss: lanes.iter().map(|part| part.loss).sum(),
+            strays: lanes.iter().flat_map(|part| &part.strays).copied().collect(),
+            ..Fixed::of_pull(pull)
+        }
+    }
+
     fn merge(&self, parts: &[Part]) -> Fixed {
         let width = self.width();
         let mut fixed = Fixed {
@@ -330,7 +348,7 @@ impl<'a> Frame<'a> {
             for side in parts.iter().map(|part| &part.sides[at]) {
                 weight += side.weight;
                 target += side.target;
-                (pull.iter_mut().zip(side.pull())).for_each(|(sum, own)| *sum += own);
+                (pull.iter_mut().zip(side.pull.totals())).for_each(|(sum, own)| *sum += own);
             }
             for ((sum, own), scale) in pull.iter_mut().zip(&mut fixed.pull).zip(&self.scale) {
                 *sum = sum.scaled(*scale);
@@ -356,13 +374,39 @@ struct Part {
 struct Side {
     weight: f64,
     target: f64,
-    /// Compensated sums: what they are, and what was rounded off.
+    pull: Sums,
+}
+
+/// Sums over some of the fixed rows whose weights are the same, on the columns as they are.
+#[derive(Default)]
+struct Settled {
+    loss: f64,
+    strays: Vec<usize>,
+    /// Of rows above the plane less those below it.
+    apart: Sums,
+    /// Of both.
+    common: Sums,
+}
+
+/// Compensated sums: what they are, and what was rounded off.
+#[derive(Default)]
+struct Sums {
     sums: Vec<f64>,
     errors: Vec<f64>,
 }
 
-impl Side {
-    fn pull(&self) -> impl Iterator<Item = DoubleDouble> {
+impl Sums {
+    /// Adds rows, or takes them off, or leaves them out, as their signs say.
+    fn add(&mut self, design: &Design, rows: Range<usize>, layout: Layout, signs: &[f64]) {
+        self.sums.resize(layout.len(), 0.0);
+        self.errors.resize(layout.len(), 0.0);
+        let (sums, ones) = self.sums.split_at_mut(layout.features);
+        design.add_rows_compensated(rows, signs, sums, &mut self.errors[..layout.features]);
+        // Whole numbers.
+        (ones.iter_mut()).for_each(|one| *one += signs.iter().sum::<f64>());
+    }
+
+    fn totals(&self) -> impl Iterator<Item = DoubleDouble> {
         let both = self.sums.iter().zip(&self.errors);
         both.map(|(&sum, &error)| DoubleDouble::from(sum) + error)
     }
@@ -376,8 +420,10 @@ impl Part {
             sides: [(); 2].map(|()| Side {
                 weight: 0.0,
                 target: 0.0,
-                sums: vec![0.0; width],
-                errors: vec![0.0; width],
+                pull: Sums {
+                    sums: vec![0.0; width],
+                    errors: vec![0.0; width],
+                },
             }),
         }
     }
@@ -389,7 +435,7 @@ impl Part {
         own.weight += weight;
         own.target += weight * frame.rows.targets[i];
         let pull = DoubleDouble::from(frame.pull(i, side));
-        let (sums, errors) = (&mut own.sums, &mut own.errors);
+        let Sums { sums, errors } = &mut own.pull;
         match frame.rows.design.row(i) {
             Row::Dense32(x) => add_products(pull, x, sums, errors),
             Row::Dense64(x) => add_products(pull, x, sums, errors),

@@ -10,6 +10,8 @@
 //! line, by a random walk, so that √(pc) of them are between the optimum and the next plane. Two steps from √(pn)
 //! rows leave so few that the simplex method can do without an interior point.
 
+use rayon::prelude::*;
+
 use super::basis::Basis;
 use super::guess::Guess;
 use super::preprocess::{Band, Fixed, Frame, TIED};
@@ -30,6 +32,11 @@ const LEFT: f64 = 1.26;
 const BAND: f64 = 4.0;
 /// How many times as far as evenly spread rows a quarter of all reach where many are met.
 const PILED: f64 = 8.0;
+/// Rows that are copied at a time where a curvature is summed.
+const PIECE: usize = 256;
+/// Matrices that are summed side by side, at most, and numbers that they all have.
+const MOST_LANES: usize = 16;
+const MOST_NUMBERS: usize = 1 << 23;
 /// Passes over all rows, at most.
 pub(super) const PASSES: u64 = KERNELS.len() as u64 + 1;
 
@@ -62,6 +69,32 @@ struct Seen {
     residual: f64,
     /// The residual's size in units of the row's reach; infinite if the row does not count.
     distance: f64,
+}
+
+impl Plane {
+    /// The distances of some rows, evenly spread.
+    fn few(&self) -> Vec<f64> {
+        const FEW: usize = 1024;
+        let step = self.rows.len().div_ceil(FEW);
+        self.rows.iter().step_by(step).map(|row| row.distance).collect()
+    }
+}
+
+/// Those of the rows that are no further; without a branch, which would be mistaken too often.
+fn up_to(furthest: f64, among: &[usize], rows: &[Seen]) -> Vec<usize> {
+    let mut list = vec![0; among.len()];
+    let mut count = 0;
+    for &i in among {
+        list[count] = i;
+        count += usize::from(rows[i].distance <= furthest);
+    }
+    list.truncate(count);
+    list
+}
+
+/// The value that has `n` before it.
+fn nth(values: &mut [f64], n: usize) -> f64 {
+    *values.select_nth_unstable_by(n, f64::total_cmp).1
 }
 
 impl Frame<'_> {
@@ -100,29 +133,41 @@ impl Frame<'_> {
             return Ok(None);
         }
         let size = (BAND * between) as usize + 2 * self.width();
-        if 2 * size > self.active.len() || self.is_piled_up(&plane, size) {
+        if 2 * size > self.active.len() {
             return Ok(None);
         }
-        self.band(plane, size).map(Some)
+        let near = self.near(&plane, size);
+        if self.is_piled_up(&plane, size, near.0) {
+            return Ok(None);
+        }
+        self.band(plane, size, near).map(Some)
     }
 
     /// Whether rows are met in such numbers that distances mean nothing: then an interior point must sort them out.
-    fn is_piled_up(&self, plane: &Plane, size: usize) -> bool {
+    fn is_piled_up(&self, plane: &Plane, size: usize, furthest: f64) -> bool {
         let many = self.active.len() / 4;
-        let even = many as f64 / size as f64 * self.furthest(plane, size);
-        self.furthest(plane, many) > PILED * even
+        let even = many as f64 / size as f64 * furthest;
+        let mut few = plane.few();
+        let at = many * few.len() / plane.rows.len();
+        nth(&mut few, at) > PILED * even
     }
 
-    /// The band of a plane, and a first guess of the vertex.
-    fn band(&self, plane: Plane, size: usize) -> Result<Refined> {
-        let furthest = self.furthest(&plane, size);
+    /// The band of a plane, of the rows up to this distance, and a first guess of the vertex.
+    fn band(&self, plane: Plane, size: usize, near: (f64, Vec<usize>)) -> Result<Refined> {
+        let (furthest, mut list) = near;
         let tied = TIED * plane.sizes / self.active.len() as f64;
-        let list: Vec<usize> = (self.active.iter().copied())
-            .filter(|&i| plane.rows[i].distance <= furthest || plane.rows[i].residual.abs() <= tied)
-            .collect();
         let mut sides = vec![0i8; self.rows.len()];
+        let among = list.len();
         for &i in &self.active {
-            sides[i] = if plane.rows[i].residual > 0.0 { 1 } else { -1 };
+            let Seen { residual, distance } = plane.rows[i];
+            sides[i] = if residual > 0.0 { 1 } else { -1 };
+            let nearer = distance <= furthest;
+            if residual.abs() <= tied && !nearer {
+                list.push(i);
+            }
+        }
+        if list.len() > among {
+            list.sort_unstable();
         }
         let band = self.gather(&list, None)?;
         let own: Vec<i8> = list.iter().map(|&i| std::mem::take(&mut sides[i])).collect();
@@ -215,55 +260,52 @@ impl Frame<'_> {
         reaches
     }
 
-    /// The distance up to which there are so many rows; by way of what a few of them tell to be near enough
-    /// (R. W. Floyd and R. L. Rivest, Expected time bounds for selection, Comm. ACM 18, 1975).
-    fn furthest(&self, plane: &Plane, count: usize) -> f64 {
-        const FEW: usize = 1024;
+    /// The distance up to which there are so many rows beside one, and the rows up to there; by way of what a few of them
+    /// tell to be near enough (R. W. Floyd and R. L. Rivest, Expected time bounds for selection, Comm. ACM 18, 1975).
+    fn near(&self, plane: &Plane, count: usize) -> (f64, Vec<usize>) {
         let rows = &plane.rows;
-        let nth = |values: &mut [f64], n: usize| *values.select_nth_unstable_by(n, f64::total_cmp).1;
         let count = count.min(self.active.len() - 1);
-        let mut few: Vec<f64> = (rows.iter().step_by(rows.len().div_ceil(FEW)))
-            .map(|row| row.distance)
-            .collect();
+        let mut few = plane.few();
         let likely = 2 * count * few.len() / rows.len() + 32;
+        let mut list = Vec::new();
         if likely < few.len() {
             let limit = nth(&mut few, likely);
-            let distances = rows.iter().map(|row| row.distance);
-            let mut near: Vec<f64> = distances.filter(|&distance| distance <= limit).collect();
-            if count < near.len() {
-                return nth(&mut near, count);
-            }
+            list = up_to(limit, &self.active, rows);
         }
-        let mut all: Vec<f64> = rows.iter().map(|row| row.distance).collect();
-        nth(&mut all, count)
+        if list.len() <= count {
+            list.clone_from(&self.active);
+        }
+        let mut distances: Vec<f64> = list.iter().map(|&i| rows[i].distance).collect();
+        let furthest = nth(&mut distances, count);
+        (furthest, up_to(furthest, &list, rows))
     }
 
     /// One step, with the curvature of so many rows.
     fn newton(&self, plane: &Plane, reaches: &[f64], count: usize) -> Result<Option<Vec<f64>>> {
         let width = self.width();
         let (low, high) = self.slopes;
-        let furthest = self.furthest(plane, count);
+        let (furthest, list) = self.near(plane, count);
         if furthest <= 0.0 {
             return Ok(None);
         }
-        let list: Vec<usize> = (self.active.iter().copied())
-            .filter(|&i| plane.rows[i].distance <= furthest)
+        // A copy of all these rows would be larger than the cache.
+        let lanes = (MOST_NUMBERS / (width * width).max(1)).clamp(2, MOST_LANES);
+        let grams: Result<Vec<Vec<f64>>> = list
+            .par_chunks(list.len().div_ceil(lanes).max(PIECE))
+            .map(|rows| {
+                let mut gram = vec![0.0; width * width];
+                for rows in rows.chunks(PIECE) {
+                    let near = self.gather(rows, None)?;
+                    let curvatures: Vec<f64> = (rows.iter())
+                        .map(|&i| self.rows.weights.get(i) * (high - low) / (2.0 * furthest * reaches[i]))
+                        .collect();
+                    add_gram(&near.design, 0..rows.len(), self.inner, &curvatures, &mut gram);
+                }
+                Ok(gram)
+            })
             .collect();
-        let near = self.gather(&list, None)?;
-        let mut curvatures: Vec<f64> = (list.iter())
-            .map(|&i| self.rows.weights.get(i) * (high - low) / (2.0 * furthest * reaches[i]))
-            .collect();
-        let lanes = pass(
-            &near.design,
-            &mut curvatures,
-            width * width,
-            |range, curvatures, gram: &mut Vec<f64>| {
-                gram.resize(width * width, 0.0);
-                add_gram(&near.design, range, self.inner, curvatures, gram);
-            },
-        );
         let mut gram = Vec::new();
-        lanes.iter().for_each(|own| add(&mut gram, own));
+        grams?.iter().for_each(|own| add(&mut gram, own));
         gram.resize(width * width, 0.0);
         let Some(normal) = Normal::<f64>::new(gram, width) else {
             return Ok(None);
@@ -393,9 +435,10 @@ mod tests {
             let mut sorted: Vec<f64> = plane.rows.iter().map(|row| row.distance).collect();
             sorted.sort_by(f64::total_cmp);
             for count in [0, 1, 30, 1000, 4000, frame.active.len() - 1] {
-                assert_eq!(frame.furthest(&plane, count), sorted[count]);
+                let (furthest, list) = frame.near(&plane, count);
+                assert_eq!((furthest, list.len()), (sorted[count], count + 1));
             }
-            assert_eq!(frame.furthest(&plane, ROWS), sorted[frame.active.len() - 1]);
+            assert_eq!(frame.near(&plane, ROWS).0, sorted[frame.active.len() - 1]);
         });
     }
 }

@@ -73,7 +73,7 @@ pub(super) struct Vertex<'a> {
 }
 
 /// Where a row's residual changes its sign along an edge.
-#[derive(PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 struct Crossing {
     step: f64,
     row: usize,
@@ -345,17 +345,17 @@ impl<'a> Vertex<'a> {
         } else {
             multiplier - weight * low
         };
-        let crossings: Vec<Crossing> = (0..self.targets.len())
-            .filter_map(|row| {
-                let along = steps[row];
-                let ahead = f64::from(self.sides[row]) * along;
-                (ahead > 1e-12 * size).then(|| Crossing {
-                    step: (self.residuals[row] / along).max(0.0),
-                    row,
-                    along,
-                })
-            })
-            .collect();
+        // Every other row is ahead, in no order that a branch could learn.
+        let mut crossings = vec![Crossing::default(); steps.len()];
+        let mut count = 0;
+        for (row, ((&along, &residual), &side)) in
+            (steps.iter().zip(&self.residuals).zip(&self.sides)).enumerate()
+        {
+            let step = (residual / along).max(0.0);
+            crossings[count] = Crossing { step, row, along };
+            count += usize::from(f64::from(side) * along > 1e-12 * size);
+        }
+        crossings.truncate(count);
         let mut crossings = BinaryHeap::from(crossings);
         let mut passed = Vec::new();
         while let Some(crossing) = crossings.pop() {
@@ -420,6 +420,9 @@ impl<'a> Vertex<'a> {
 
     fn scores(&self, at: &[f64], out: &mut [f64]) {
         let block = block_rows(self.design, 1);
+        if out.len() <= block {
+            return scores(self.design, 0..out.len(), self.layout, at, out);
+        }
         out.par_chunks_mut(block).enumerate().for_each(|(b, out)| {
             let rows = b * block..b * block + out.len();
             scores(self.design, rows, self.layout, at, out);

@@ -15,11 +15,11 @@ use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::oracle::{FewColumns, Kept, Layout, Local, Oracle, Query, Rows, Sums};
 use crate::penalty::Penalty;
-use crate::problem::{Evaluated, Problem};
+use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::Control;
 use crate::solve::orthant::bent_line::least_along;
 use crate::solve::orthant::conjugate::conjugate_gradients;
-use crate::solve::orthant::prox_newton::centre;
+use crate::solve::orthant::prox_newton::{centre, place_intercept};
 use crate::watch::Status;
 
 /// Steps between two looks at all columns, while new ones come.
@@ -49,10 +49,14 @@ const LITTLE: f64 = 1e-4;
 const SHARE: f64 = 0.01;
 /// The relative gap down to which values may be rounded.
 const ROUNDED_FROM: f64 = 1e-3;
+/// The relative gap from which on a descent that faltered is no good start for another: where every row is beyond its margin,
+/// say, there is no curvature that would lead back.
+const FAR: f64 = 0.1;
 /// The share of the curvature that is added to it.
 const RIDGE: f64 = 1e-12;
 
-/// Descends from a start; gives the point where it ended, and the status if that is the end.
+/// Descends from a start; gives the point where it ended, and the status if that is the end. If it is not, and the point is
+/// still far from the optimum, that is the start again.
 pub(crate) fn narrow_newton(
     problem: &mut Problem<'_>,
     rows: &Rows<'_>,
@@ -64,10 +68,14 @@ pub(crate) fn narrow_newton(
     let (mut best_gap, mut best_objective, mut waited) = (f64::INFINITY, f64::INFINITY, 0);
     let layout = problem.layout();
     let mut whole = Local::new(rows.borrowed(), problem.loss, layout);
-    let mut products = 0;
+    let (mut products, mut far) = (0, true);
     // What falters in single precision may go on without it.
     let mut side_by_side = true;
     for _ in 0..MOST_LOOKS {
+        // A gap says little of what an intercept out of place could still gain where the loss is nearly flat.
+        if problem.intercept == Intercept::Free && layout.intercept {
+            place_intercept(&mut whole, &mut at)?;
+        }
         let sums = whole.ask(Query::Gradient { at: &at })?;
         let here = problem.evaluated(&at, sums);
         control.passed(1);
@@ -79,6 +87,7 @@ pub(crate) fn narrow_newton(
         waited = if better { 0 } else { waited + 1 };
         best_gap = best_gap.min(gap);
         best_objective = best_objective.min(here.objective);
+        far = gap > FAR * here.objective.abs();
         if waited > PATIENCE || products > MOST_PRODUCTS {
             if !side_by_side {
                 break;
@@ -140,14 +149,15 @@ pub(crate) fn narrow_newton(
         let goes_on = narrow.descend(start, steps, target, control)?;
         products += narrow.products;
         set.iter().zip(&narrow.at).for_each(|(&j, &w)| at[j] = w);
-        if let Some(kept) = narrow.oracle.release(&narrow.at) {
+        // Scores of rounded values are not those of the rows: a gap that they tell would be nobody's.
+        if exact && let Some(kept) = narrow.oracle.release(&narrow.at) {
             whole.receive(kept.of(&at));
         }
         if !goes_on && !std::mem::take(&mut side_by_side) {
             break;
         }
     }
-    Ok((at, None))
+    Ok((if far { start.to_vec() } else { at }, None))
 }
 
 /// The parameters that are not 0 or are pulled away from it, in order, with any intercept; and whether they have settled, that
@@ -377,7 +387,6 @@ mod tests {
     use crate::data::{Csr, Design};
     use crate::loss::LossName;
     use crate::oracle::Weights;
-    use crate::problem::Intercept;
     use crate::watch::{Budget, Unwatched};
 
     /// Rows with a few entries each, one of each of as many equal parts of the columns, and noisy labels.

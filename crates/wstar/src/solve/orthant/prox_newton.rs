@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::kernel::dense::{axpy, dot};
 use crate::loss::LossName;
-use crate::oracle::Query;
+use crate::oracle::{Oracle, Query};
 use crate::penalty::Penalty;
 use crate::problem::{Evaluated, Intercept, Problem};
 use crate::solve::orthant::bent_line::least_along;
@@ -208,20 +208,25 @@ pub(crate) fn prox_newton(
     })
 }
 
-/// Puts the free intercept of a cold start in its place, so that no weight need leave 0 to do its work:
-/// Newton's method within a bracket, on one line.
+/// Puts the free intercept of a cold start in its place, so that no weight need leave 0 to do its work.
 pub(super) fn centre(problem: &mut Problem<'_>, at: &mut [f64]) -> Result<()> {
     let layout = problem.layout();
     let free = problem.intercept == Intercept::Free && layout.outputs == 1 && layout.intercept;
     if !free || at[..layout.features].iter().any(|&w| w != 0.0) {
         return Ok(());
     }
+    place_intercept(&mut *problem.oracle, at)
+}
+
+/// Puts the one intercept where the loss is least: Newton's method within a bracket, on one line.
+pub(super) fn place_intercept(oracle: &mut dyn Oracle, at: &mut [f64]) -> Result<()> {
+    let features = oracle.layout().features;
     let mut along = vec![0.0; at.len()];
-    along[layout.features] = 1.0;
+    along[features] = 1.0;
     let (mut low, mut high, mut step) = (f64::NEG_INFINITY, f64::INFINITY, 0.0);
     for _ in 0..MOST_CENTRING {
         let steps = [step];
-        let line = problem.oracle.ask(Query::Line {
+        let line = oracle.ask(Query::Line {
             at,
             along: &along,
             steps: &steps,
@@ -243,7 +248,7 @@ pub(super) fn centre(problem: &mut Problem<'_>, at: &mut [f64]) -> Result<()> {
         }
         step = next;
     }
-    at[layout.features] += step;
+    at[features] += step;
     Ok(())
 }
 
