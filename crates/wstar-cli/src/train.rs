@@ -95,17 +95,23 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
-    // A learner that takes a row at a time leaves the other cores to the digest.
-    let (model, digest) = thread::scope(|scope| {
-        let digest = scope.spawn(|| data.digest());
-        let model = fit_from(&data, settings, &origin, &mut follower);
-        (model, digest.join())
-    });
+    let fit = |follower: &mut Follower| {
+        let model = fit_from(&data, settings, &origin, follower);
+        (model, fitting.elapsed())
+    };
+    let ((model, fitted), digest) = if settings.method.is_some_and(Method::is_online) {
+        // A learner that takes a row at a time leaves the other cores to the digest.
+        thread::scope(|scope| {
+            let digest = scope.spawn(|| data.digest());
+            (fit(&mut follower), digest.join().ok())
+        })
+    } else {
+        (fit(&mut follower), Some(data.digest()))
+    };
     let model = Model {
-        digest: digest.ok(),
+        digest,
         ..model.map_err(|error| error.in_file(source.name()))?
     };
-    let fitted = fitting.elapsed();
     let solve = follower.solved();
     follower.finish()?;
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::data::{Columns, Row};
 use crate::error::{Error, Result};
 use crate::kernel::memory::Memory;
+use crate::kernel::prefetch::prefetch;
 use crate::kernel::sparse::Entries;
 use crate::kernel::{dense, double_double};
 
@@ -263,6 +264,16 @@ impl Design {
             }
             Design::Columns32(matrix) => Row::Strided32(matrix.rest_from(i), matrix.rows()),
             Design::Columns64(matrix) => Row::Strided64(matrix.rest_from(i), matrix.rows()),
+        }
+    }
+
+    /// Asks for what tells where row `i` lies, which will be needed soon.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, i: usize) {
+        match self {
+            Design::Sparse32(matrix) => prefetch(&matrix.starts[i..i + 2]),
+            Design::Sparse64(matrix) => prefetch(&matrix.starts[i..i + 2]),
+            _ => {}
         }
     }
 

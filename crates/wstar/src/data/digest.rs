@@ -5,10 +5,12 @@
 
 use rayon::prelude::*;
 
-use crate::data::{Dataset, Row, Target};
+use crate::data::{Dataset, Design, Target};
 
 /// Rows mixed by one task; fixed, so that the digest does not depend on the number of threads.
 const BLOCK: usize = 4096;
+/// Blocks that one task mixes side by side, at most.
+const AT_ONCE: usize = 4;
 
 /// Two independent sums of 64 bits, each multiplied on with its own odd number.
 #[derive(Clone, Copy)]
@@ -35,31 +37,40 @@ impl Mix {
     }
 }
 
-/// Adds a row to each of two. What is added to one has to wait for what was added before, so two at a time take hardly
-/// longer than one.
-fn add_both(mixes: &mut [Mix; 2], rows: [Row<'_>; 2]) {
-    match rows {
-        [Row::Sparse64(one, ones), Row::Sparse64(other, others)] => {
-            add_sparse(mixes, [(one, ones), (other, others)])
-        }
-        [Row::Sparse32(one, ones), Row::Sparse32(other, others)] => {
-            add_sparse(mixes, [(one, ones), (other, others)])
-        }
-        rows => (mixes.iter_mut().zip(rows))
-            .for_each(|(mix, row)| row.for_each(|j, value| mix.add_entry(j, value))),
+/// Adds to each of several what lies in its row. What is added to one has to wait for what was added before, so several at
+/// a time take hardly longer than one.
+fn add_rows<const N: usize>(mixes: &mut [Mix; N], design: &Design, rows: [usize; N]) {
+    match design {
+        Design::Dense32(matrix) => add_dense(mixes, rows.map(|i| matrix.row(i))),
+        Design::Dense64(matrix) => add_dense(mixes, rows.map(|i| matrix.row(i))),
+        Design::Sparse32(matrix) => add_sparse(mixes, rows.map(|i| matrix.row(i))),
+        Design::Sparse64(matrix) => add_sparse(mixes, rows.map(|i| matrix.row(i))),
+        Design::Columns32(_) | Design::Columns64(_) => (mixes.iter_mut().zip(rows))
+            .for_each(|(mix, i)| design.row(i).for_each(|j, value| mix.add_entry(j, value))),
     }
 }
 
-fn add_sparse<T: Copy + Into<f64>>([one, other]: &mut [Mix; 2], rows: [(&[u32], &[T]); 2]) {
-    let [mut ones, mut others] = rows.map(|(columns, values)| columns.iter().zip(values));
-    for _ in 0..ones.len().min(others.len()) {
-        if let (Some((&i, &a)), Some((&j, &b))) = (ones.next(), others.next()) {
-            one.add_entry(i as usize, a.into());
-            other.add_entry(j as usize, b.into());
+#[inline]
+fn add_dense<T: Copy + Into<f64>, const N: usize>(mixes: &mut [Mix; N], rows: [&[T]; N]) {
+    for j in 0..rows.first().map_or(0, |row| row.len()) {
+        for (mix, row) in mixes.iter_mut().zip(rows) {
+            mix.add_entry(j, row[j].into());
         }
     }
-    ones.for_each(|(&j, &value)| one.add_entry(j as usize, value.into()));
-    others.for_each(|(&j, &value)| other.add_entry(j as usize, value.into()));
+}
+
+#[inline]
+fn add_sparse<T: Copy + Into<f64>, const N: usize>(mixes: &mut [Mix; N], rows: [(&[u32], &[T]); N]) {
+    let shared = rows.iter().map(|(indices, _)| indices.len()).min().unwrap_or(0);
+    for at in 0..shared {
+        for (mix, (indices, values)) in mixes.iter_mut().zip(rows) {
+            mix.add_entry(indices[at] as usize, values[at].into());
+        }
+    }
+    for (mix, (indices, values)) in mixes.iter_mut().zip(rows) {
+        let rest = indices[shared..].iter().zip(&values[shared..]);
+        rest.for_each(|(&j, &value)| mix.add_entry(j as usize, value.into()));
+    }
 }
 
 impl Dataset {
@@ -75,15 +86,25 @@ impl Dataset {
     pub fn digest(&self) -> String {
         let rows = self.rows();
         let blocks = rows.div_ceil(BLOCK);
-        let pairs: Vec<[Mix; 2]> = (0..blocks.div_ceil(2))
+        // Shared out evenly, for one that is left over would wait for itself.
+        let tasks = blocks.div_ceil(AT_ONCE).max(1);
+        let parts: Vec<Vec<Mix>> = (0..tasks)
             .into_par_iter()
-            .map(|pair| self.mix_blocks(2 * pair))
+            .map(|task| {
+                let own = blocks * task / tasks..blocks * (task + 1) / tasks;
+                match own.len() {
+                    4 => self.mix_blocks::<4>(own.start).into(),
+                    3 => self.mix_blocks::<3>(own.start).into(),
+                    2 => self.mix_blocks::<2>(own.start).into(),
+                    _ => own.flat_map(|block| self.mix_blocks::<1>(block)).collect(),
+                }
+            })
             .collect();
         let mut mix = Mix::START;
         [rows as u64, self.features() as u64]
             .into_iter()
             .for_each(|n| mix.add(n));
-        for block in pairs.into_iter().flatten().take(blocks) {
+        for block in parts.into_iter().flatten() {
             mix.add(block.0);
             mix.add(block.1);
         }
@@ -94,24 +115,23 @@ impl Dataset {
         format!("{:016x}{:016x}", mix.0, mix.1)
     }
 
-    /// The rows of a block and of the next one, if there is one, each mixed.
-    fn mix_blocks(&self, block: usize) -> [Mix; 2] {
-        let mut mixes = [Mix::START; 2];
-        let span = |block: usize| block * BLOCK..((block + 1) * BLOCK).min(self.rows());
-        let (mut ones, mut others) = (span(block), span(block + 1));
-        // The later block is the shorter one, if any.
-        while let Some(other) = others.next()
-            && let Some(one) = ones.next()
-        {
-            add_both(&mut mixes, [self.design.row(one), self.design.row(other)]);
-            self.mix_target(one, &mut mixes[0]);
-            self.mix_target(other, &mut mixes[1]);
+    /// The rows of so many blocks, from the first on, each mixed.
+    fn mix_blocks<const N: usize>(&self, first: usize) -> [Mix; N] {
+        let mut mixes = [Mix::START; N];
+        let starts: [usize; N] = std::array::from_fn(|k| (first + k) * BLOCK);
+        let end = ((first + N) * BLOCK).min(self.rows());
+        // The last block is the shortest.
+        let shared = starts.last().map_or(0, |start| end - start);
+        for offset in 0..shared {
+            let rows = starts.map(|start| start + offset);
+            add_rows(&mut mixes, &self.design, rows);
+            (mixes.iter_mut().zip(rows)).for_each(|(mix, i)| self.mix_target(i, mix));
         }
-        for one in ones {
-            self.design
-                .row(one)
-                .for_each(|j, value| mixes[0].add_entry(j, value));
-            self.mix_target(one, &mut mixes[0]);
+        for (k, mix) in mixes.iter_mut().enumerate().take(N - 1) {
+            for i in starts[k] + shared..starts[k] + BLOCK {
+                add_rows(std::array::from_mut(mix), &self.design, [i]);
+                self.mix_target(i, mix);
+            }
         }
         mixes
     }
@@ -131,7 +151,6 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Design;
 
     #[test]
     fn what_differs_has_another_digest() {
@@ -152,6 +171,35 @@ mod tests {
             let mut other = data.clone();
             change(&mut other);
             assert_ne!(other.digest(), data.digest(), "case {case}");
+        }
+    }
+
+    #[test]
+    fn blocks_side_by_side_are_as_one_after_the_other() {
+        for rows in [
+            1,
+            BLOCK,
+            2 * BLOCK + 1,
+            3 * BLOCK + 17,
+            4 * BLOCK - 1,
+            9 * BLOCK + 5,
+        ] {
+            let values: Vec<Vec<f64>> = (0..rows).map(|i| vec![(i % 5) as f64, 0.1 * i as f64]).collect();
+            let data = Dataset::measured(&values, (0..rows).map(|i| i as f64).collect()).unwrap();
+            let mut mix = Mix::START;
+            [rows as u64, 2].into_iter().for_each(|n| mix.add(n));
+            for block in values.chunks(BLOCK).enumerate() {
+                let mut own = Mix::START;
+                for (i, row) in (block.0 * BLOCK..).zip(block.1) {
+                    (row.iter().enumerate()).for_each(|(j, &value)| own.add_entry(j, value));
+                    [u64::MAX, (i as f64).to_bits(), 1f64.to_bits()]
+                        .into_iter()
+                        .for_each(|n| own.add(n));
+                }
+                mix.add(own.0);
+                mix.add(own.1);
+            }
+            assert_eq!(data.digest(), format!("{:016x}{:016x}", mix.0, mix.1), "{rows}");
         }
     }
 

@@ -71,6 +71,7 @@ impl Row<'_> {
     }
 
     /// Asks for the row's memory, which will be needed soon.
+    #[inline]
     pub fn prefetch(self) {
         match self {
             Row::Dense32(x) => prefetch(x),

@@ -287,6 +287,10 @@ impl Span<'_> {
         let mut plain = (layout.outputs == 1 && self.care == Care::Plain).then(Plain::default);
         let mut start = range.start;
         let mut summed = start;
+        let first = self.first_row + start as u64;
+        let mut stored = self.stored[self.stored.partition_point(|(row, _)| *row < first)..]
+            .iter()
+            .peekable();
         while start < range.end {
             let end = (start + block).min(range.end).min(summed + run);
             if let Some(plain) = &mut plain {
@@ -316,7 +320,12 @@ impl Span<'_> {
                         (None, Care::Every) => careful_score(row, w, b),
                     };
                 }
-                let room = self.dualize(i, weight, &scores, known, &mut alpha, &mut gathered);
+                let row_number = self.first_row + i as u64;
+                while stored.next_if(|(row, _)| *row < row_number).is_some() {}
+                let told = stored
+                    .next_if(|(row, _)| *row == row_number)
+                    .map(|(_, share)| *share);
+                let room = self.dualize(i, weight, &scores, (known, told), &mut alpha, &mut gathered);
                 for (k, &alpha) in alpha.iter().enumerate().filter(|(_, alpha)| **alpha != 0.0) {
                     if self.care == Care::Every {
                         let own = &mut gathered.pulls[k * layout.width()..(k + 1) * layout.width()];
@@ -367,13 +376,14 @@ impl Span<'_> {
         gathered
     }
 
-    /// Adds a row's loss and conjugate, finds its α, and tells how far that can move.
+    /// Adds a row's loss and conjugate, finds its α, from what is known of the row and the share that is stored for it, if any,
+    /// and tells how far that can move.
     fn dualize(
         &self,
         i: usize,
         weight: f64,
         scores: &[f64],
-        known: Option<Known>,
+        (known, told): (Option<Known>, Option<f64>),
         alpha: &mut [f64],
         gathered: &mut Gathered,
     ) -> f64 {
@@ -385,15 +395,14 @@ impl Span<'_> {
                 None => (loss.value(target, score), loss.slope(target, score)),
             };
             gathered.loss.add(weight * value);
-            let row = self.first_row + i as u64;
             let (least, greatest) = loss.slopes(target);
-            let (slope, conjugate) = match self.stored.binary_search_by_key(&row, |(row, _)| *row) {
-                Ok(at) => {
+            let (slope, conjugate) = match told {
+                Some(share) => {
                     // Slopes that are no binary fractions may miss their own ends by a rounding.
-                    let told = -multiplier(least, greatest, self.stored[at].1);
+                    let told = -multiplier(least, greatest, share);
                     (told.clamp(least, greatest), None)
                 }
-                Err(_) => (own, known.map(|known| known.conjugate)),
+                None => (own, known.map(|known| known.conjugate)),
             };
             alpha[0] = -weight * slope;
             let conjugate = conjugate.unwrap_or_else(|| loss.conjugate(target, slope));

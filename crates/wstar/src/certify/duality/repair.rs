@@ -28,6 +28,11 @@ const MOST_TOGETHER: usize = 1200;
 /// Eigenvalues below this share of the largest are taken for 0.
 const RANK: f64 = 1e-13;
 
+/// A matrix with a diagonal of 1 is regular if no column has less than this left beside those before it, squared.
+const REGULAR: f64 = 1e-8;
+/// Up to this size, a library would take longer to find out which machine it is on than plain loops take.
+const SMALL: usize = 64;
+
 /// Rounds in which constraints that a repair has newly broken are repaired in turn.
 const MOST_ROUNDS: usize = 20;
 /// How far inside its bound a repaired ℓ1 constraint is put, relatively.
@@ -245,15 +250,14 @@ impl System {
                     }
                 }
             }
-            let left = Mat::from_fn(left.len(), 1, |j, _| left[j].value());
-            let multipliers = &self.inverse * left;
+            let mut multipliers = vec![0.0; left.len()];
+            for (column, left) in self.inverse.col_iter().zip(&left) {
+                let left = left.value();
+                (multipliers.iter_mut().zip(column.iter())).for_each(|(sum, own)| *sum += own * left);
+            }
             for ((a, ways), changes) in self.rows().zip(changes.chunks_exact_mut(outputs)) {
                 let along: Vec<f64> = (0..outputs)
-                    .map(|k| {
-                        (0..columns)
-                            .map(|j| a[j] * multipliers[(k * columns + j, 0)])
-                            .sum()
-                    })
+                    .map(|k| (0..columns).map(|j| a[j] * multipliers[k * columns + j]).sum())
                     .collect();
                 for q in 0..outputs {
                     let way: f64 = (0..outputs).map(|k| ways[k * outputs + q] * along[k]).sum();
@@ -266,7 +270,7 @@ impl System {
         changes
     }
 
-    /// (Aᵀϱ²A)⁺, by its eigenvalues after scaling the diagonal to 1.
+    /// (Aᵀϱ²A)⁺, by its eigenvalues after scaling the diagonal to 1; a small one that is regular by its inverse.
     fn pseudo_inverse(&self) -> Mat<f64> {
         let (outputs, columns) = (self.outputs, self.columns);
         let size = outputs * columns;
@@ -280,7 +284,13 @@ impl System {
                 }
             }
         }
-        let gram = scaled.transpose() * &scaled;
+        let gram = match size <= SMALL {
+            true => Mat::from_fn(size, size, |j, k| {
+                let products = scaled.col(j).iter().zip(scaled.col(k).iter());
+                products.map(|(a, b)| a * b).sum()
+            }),
+            false => scaled.transpose() * &scaled,
+        };
         let scale: Vec<f64> = (0..size)
             .map(|j| {
                 if gram[(j, j)] > 0.0 {
@@ -291,6 +301,11 @@ impl System {
             })
             .collect();
         let unit = Mat::from_fn(size, size, |i, j| scale[i] * gram[(i, j)] * scale[j]);
+        if size <= SMALL
+            && let Some(inverse) = regular_inverse(&unit)
+        {
+            return Mat::from_fn(size, size, |i, j| scale[i] * inverse[(i, j)] * scale[j]);
+        }
         let Ok(eigen) = unit.self_adjoint_eigen(Side::Lower) else {
             return Mat::zeros(size, size);
         };
@@ -307,6 +322,35 @@ impl System {
         });
         &half * half.transpose()
     }
+}
+
+/// The inverse of a matrix with a diagonal of 1, by its Cholesky factor; none where it is nearly singular.
+fn regular_inverse(unit: &Mat<f64>) -> Option<Mat<f64>> {
+    let size = unit.nrows();
+    let mut lower = Mat::<f64>::zeros(size, size);
+    for j in 0..size {
+        for i in j..size {
+            let known: f64 = (0..j).map(|k| lower[(i, k)] * lower[(j, k)]).sum();
+            let left = unit[(i, j)] - known;
+            lower[(i, j)] = match i == j {
+                true if left >= REGULAR => left.sqrt(),
+                true => return None,
+                false => left / lower[(j, j)],
+            };
+        }
+    }
+    // The factor's own inverse, then its product with itself.
+    let mut inverse = Mat::<f64>::zeros(size, size);
+    for j in 0..size {
+        for i in j..size {
+            let own = f64::from(u8::from(i == j));
+            let known: f64 = (j..i).map(|k| lower[(i, k)] * inverse[(k, j)]).sum();
+            inverse[(i, j)] = (own - known) / lower[(i, i)];
+        }
+    }
+    Some(Mat::from_fn(size, size, |i, j| {
+        (i.max(j)..size).map(|k| inverse[(k, i)] * inverse[(k, j)]).sum()
+    }))
 }
 
 /// √c·(diag √p − p√pᵀ) of a row of softmax, whose product with its transpose is c(diag p − ppᵀ).

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use super::coordinate::Coordinate;
 use super::{State, Violations};
+use crate::data::{Design, Row};
 use crate::kernel::prefetch::prefetch;
 use crate::loss::{Loss, LossName, on_loss};
 use crate::problem::Intercept;
@@ -29,11 +30,13 @@ const WORK_FOR_TWO: usize = 1 << 18;
 /// The design has so many times more entries than columns, or an exchange would cost more than a walk.
 const ENTRIES_A_COLUMN: usize = 16;
 /// The active rows have so many times more entries than there are columns, or the walkers go by turns.
-const ENTRIES_AT_ONCE: usize = 40;
+const ENTRIES_AT_ONCE: usize = 20;
+/// The same where epochs are slow: what either does not see of the other is then most of what is left to do.
+const ENTRIES_WHERE_SLOW: usize = 160;
 /// Rows of a block.
 const BLOCK: usize = 64;
 /// Rows that are asked for before they are needed.
-const AHEAD: usize = 2;
+const AHEAD: usize = 4;
 /// Weights that are added up in one piece.
 const PIECE: usize = 1 << 12;
 
@@ -41,6 +44,10 @@ const PIECE: usize = 1 << 12;
 pub(super) struct Active {
     lists: Vec<Vec<usize>>,
     random: Vec<ChaCha8Rng>,
+    /// Room for the weights of walkers that walk at once.
+    weights: Vec<Vec<f64>>,
+    /// Entries a column from which they do.
+    at_once_from: usize,
 }
 
 /// What an epoch has seen on its way.
@@ -67,6 +74,8 @@ impl Active {
         let mut active = Active {
             random: random.collect(),
             lists: vec![Vec::new(); walkers as usize],
+            weights: vec![Vec::new(); walkers as usize],
+            at_once_from: ENTRIES_AT_ONCE,
         };
         active.fill(state, |_| true);
         active
@@ -83,6 +92,16 @@ impl Active {
 
     pub(super) fn walkers(&self) -> usize {
         self.lists.len()
+    }
+
+    /// Epochs are slow: walkers are to go by turns sooner.
+    pub(super) fn slow_down(&mut self) {
+        self.at_once_from = ENTRIES_WHERE_SLOW;
+    }
+
+    /// Whether two walkers walk at once.
+    fn at_once(&self, state: &State<'_>) -> bool {
+        self.walkers() > 1 && self.entries(state) >= self.at_once_from * state.w.len()
     }
 
     /// The rows of each walker.
@@ -160,19 +179,23 @@ impl State<'_> {
             before,
         };
         let shares = active.shares(self.multipliers.len());
-        let at_once = active.entries(self) >= ENTRIES_AT_ONCE * self.w.len();
+        let at_once = active.at_once(self);
         let mut rest = self.multipliers.as_mut_slice();
         let mut walkers: Vec<Walker<'_>> = shares
             .into_iter()
             .zip(&mut active.lists)
-            .map(|(share, list)| {
+            .zip(&mut active.weights)
+            .map(|((share, list), weights)| {
+                if at_once {
+                    weights.clone_from(&self.w);
+                }
                 let (multipliers, others) = std::mem::take(&mut rest).split_at_mut(share.len());
                 rest = others;
                 Walker {
                     state: &fixed,
                     first: share.start,
                     multipliers,
-                    w: self.w.clone(),
+                    w: std::mem::take(if at_once { weights } else { &mut self.w }),
                     sum: self.sum,
                     seen: Seen::default(),
                     list,
@@ -189,7 +212,7 @@ impl State<'_> {
                     other.walk(other.list.len() * turn / EXCHANGES);
                     other.pass_on(one);
                 }
-                self.w.copy_from_slice(&one.w);
+                self.w = std::mem::take(&mut one.w);
                 self.sum = one.sum;
             }
             [one, other] => {
@@ -206,15 +229,16 @@ impl State<'_> {
             walkers => {
                 for walker in walkers {
                     walker.walk(walker.list.len());
-                    self.w.copy_from_slice(&walker.w);
+                    self.w = std::mem::take(&mut walker.w);
                     self.sum = walker.sum;
                 }
             }
         }
         let mut seen = Seen::default();
-        for walker in walkers {
+        for (walker, weights) in walkers.into_iter().zip(&mut active.weights) {
             seen = seen.and(walker.seen);
             walker.list.truncate(walker.staying);
+            *weights = walker.w;
         }
         if self.intercept == Intercept::Free {
             self.offset += self.share * self.sum;
@@ -239,15 +263,35 @@ fn add_up(w: &mut [f64], one: &mut [f64], other: &mut [f64]) {
 impl Walker<'_> {
     /// Goes on until so many rows of the list have been visited.
     fn walk(&mut self, until: usize) {
+        // What kind of rows they are need be asked once only.
+        match self.state.rows.design {
+            Design::Sparse64(matrix) => self.walk_over(until, |i| {
+                let (indices, values) = matrix.row(i);
+                Row::Sparse64(indices, values)
+            }),
+            Design::Sparse32(matrix) => self.walk_over(until, |i| {
+                let (indices, values) = matrix.row(i);
+                Row::Sparse32(indices, values)
+            }),
+            design => self.walk_over(until, |i| design.row(i)),
+        }
+    }
+
+    #[inline(always)]
+    fn walk_over<'d>(&mut self, until: usize, row: impl Fn(usize) -> Row<'d>) {
         while self.visited < until {
             let i = self.list[self.visited];
             if let Some(&soon) = self.list.get(self.visited + AHEAD) {
-                self.state.rows.design.row(soon).prefetch();
-                prefetch(&self.state.coordinates[soon..=soon]);
-                prefetch(&self.multipliers[soon - self.first..=soon - self.first]);
+                row(soon).prefetch();
+            }
+            // Where a row lies must be known before it can be asked for.
+            if let Some(&later) = self.list.get(self.visited + 2 * AHEAD) {
+                self.state.rows.design.prefetch_place(later);
+                prefetch(&self.state.coordinates[later..=later]);
+                prefetch(&self.multipliers[later - self.first..=later - self.first]);
             }
             self.visited += 1;
-            if self.visit(i) {
+            if self.visit(i, row(i)) {
                 self.list[self.staying] = i;
                 self.staying += 1;
             }
@@ -261,9 +305,10 @@ impl Walker<'_> {
     }
 
     /// Moves one multiplier; whether it is to be visited again.
-    fn visit(&mut self, i: usize) -> bool {
+    #[inline(always)]
+    fn visit(&mut self, i: usize, row: Row<'_>) -> bool {
         let state = self.state;
-        let (coordinate, row) = (state.coordinates[i], state.rows.design.row(i));
+        let coordinate = &state.coordinates[i];
         let multiplier = self.multipliers[i - self.first];
         let z = row.dot(&self.w) + (state.offset + state.share * self.sum);
         let next = if state.loss == LossName::Logistic {
@@ -272,7 +317,7 @@ impl Walker<'_> {
             next
         } else {
             let slope = coordinate.slope(multiplier, z);
-            if state.before.leave_out(&coordinate, multiplier, slope) {
+            if state.before.leave_out(coordinate, multiplier, slope) {
                 return false;
             }
             let blocked = (multiplier == coordinate.low && slope > 0.0)

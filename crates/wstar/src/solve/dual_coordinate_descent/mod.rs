@@ -21,6 +21,8 @@ use course::Course;
 use epoch::{Active, Seen};
 use momentum::Momentum;
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::kernel::dense::squared_norm;
 use crate::loss::{Loss, LossName, on_loss};
@@ -132,6 +134,9 @@ impl Solver for DualCoordinateDescent {
             let (scores, dual) = state.evaluate(problem, &mut best);
             let relative = Problem::relative(best.objective - best.dual, best.objective);
             let slow = course.evaluated(relative);
+            if slow && steady {
+                active.slow_down();
+            }
             let last = course.is_last();
             if course.epochs <= OFFSET_UNTIL && problem.intercept == Intercept::Free {
                 state.offset = best.point.last().copied().unwrap_or(0.0);
@@ -253,7 +258,7 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(problem: &'a Problem<'a>, rows: &'a Rows<'a>) -> Self {
-        let l2 = problem.penalty.l2;
+        let (l2, loss) = (problem.penalty.l2, problem.loss);
         let mut norms = vec![0.0; rows.len()];
         pass(rows.design, &mut norms, 1, |range, norms, _: &mut ()| {
             let own = range.zip(norms);
@@ -271,15 +276,14 @@ impl<'a> State<'a> {
             }
         };
         let coordinates: Vec<Coordinate> = norms
-            .iter()
+            .par_iter()
             .enumerate()
-            .map(|(i, norm)| {
-                Coordinate::new(problem.loss, rows.targets[i], rows.weights.get(i), norm + share)
-            })
+            .with_min_len(1 << 12)
+            .map(|(i, norm)| Coordinate::new(loss, rows.targets[i], rows.weights.get(i), norm + share))
             .collect();
         State {
             rows,
-            loss: problem.loss,
+            loss,
             layout: problem.layout(),
             intercept: problem.intercept,
             l2,
