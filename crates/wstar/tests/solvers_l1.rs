@@ -291,6 +291,29 @@ fn kinks_under_bad_columns_are_no_excuse() {
     }
 }
 
+/// Two rows that count and forty columns that say nearly the same of them, one of them a hundred times as loud.
+#[test]
+fn columns_that_say_the_same_are_no_excuse() {
+    let case = Case {
+        x: [-1.375, -1.25, -1.0, 0.0].map(|x| vec![x]).to_vec(),
+        y: vec![1.0, -1.0, -1.0, -1.0],
+        c: vec![1.0, 0.5, 0.0, 0.0],
+    };
+    let bad = case.with_bad_columns(&[2]);
+    let penalty = Penalty {
+        l1: 1.6168574312384782,
+        l2: 0.1,
+    };
+    for storage in [0, 2] {
+        let design = bad.design(storage);
+        for (way, solver) in ways(LossName::Squared) {
+            let mut problem = problem(&bad, &design, LossName::Squared, penalty, Intercept::Free);
+            let solution = run(solver.as_ref(), &mut problem, 1e-6);
+            assert_eq!(solution.status, Status::Converged, "{way}, {storage}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -20,8 +20,8 @@ pub(crate) use kept::Kept;
 pub use local::Local;
 pub(crate) use merged::Merged;
 pub use partitioned::Partitioned;
-pub(crate) use rows::Sample;
 pub use rows::{Blocks, Rows, Weights};
+pub(crate) use rows::{Sample, column_counts};
 pub use streamed::Streamed;
 
 use crate::error::Result;

@@ -96,15 +96,15 @@ impl Sample {
     }
 
     /// Each row with the chance `share`, or with so much more that about `each` rows have an entry in each of its columns:
-    /// where entries are rare, rows at random would tell nothing of a column. A row counts for all that it stands for.
-    pub(crate) fn of_columns(rows: &Rows<'_>, share: f64, each: f64, seed: u64) -> Self {
+    /// where entries are rare, by the columns' counts, rows at random would tell nothing of one. A row counts for all that it
+    /// stands for.
+    pub(crate) fn of_columns(rows: &Rows<'_>, counts: &[usize], share: f64, each: f64, seed: u64) -> Self {
         /// Rows that one task looks at.
         const BLOCK: usize = 1 << 12;
-        let chances = chances(rows.design, share, each);
+        let chance = |&count: &usize| (each / count.max(1) as f64).clamp(share.min(1.0), 1.0);
+        let chances: Vec<f64> = counts.iter().map(chance).collect();
         let chance = |i: usize| match rows.design.row(i) {
-            Row::Sparse32(columns, _) | Row::Sparse64(columns, _) => columns
-                .iter()
-                .fold(share, |most, &j| most.max(chances[j as usize])),
+            Row::Sparse32(columns, _) | Row::Sparse64(columns, _) => largest(share, columns, &chances),
             _ => share,
         };
         let picked: Vec<(usize, f64)> = (0..rows.len().div_ceil(BLOCK))
@@ -138,20 +138,44 @@ impl Sample {
     }
 }
 
-/// What chance an entry in each column gives its row; none for dense rows, which have an entry in all.
-fn chances(design: &Design, share: f64, each: f64) -> Vec<f64> {
+/// About how many rows have an entry in each column of sparse rows; nothing of dense ones, where all have.
+pub(crate) fn column_counts(design: &Design) -> Vec<usize> {
     /// Entries are counted in one row of so many, at random: data may have patterns.
     const ONE_IN: usize = 8;
+    const LANES: usize = 8;
     if !design.is_sparse() {
         return Vec::new();
     }
-    let mut counts = vec![0usize; design.features()];
     let counted = |i: &usize| uniform(0, *i) * (ONE_IN as f64) < 1.0;
-    for i in (0..design.rows()).filter(counted) {
-        design.row(i).for_each(|j, _| counts[j] += 1);
+    let lanes: Vec<Vec<usize>> = (0..LANES)
+        .into_par_iter()
+        .map(|lane| {
+            let mut counts = vec![0; design.features()];
+            let rows = design.rows() * lane / LANES..design.rows() * (lane + 1) / LANES;
+            for i in rows.filter(counted) {
+                design.row(i).for_each(|j, _| counts[j] += ONE_IN);
+            }
+            counts
+        })
+        .collect();
+    let mut counts = vec![0; design.features()];
+    for lane in lanes {
+        (counts.iter_mut().zip(lane)).for_each(|(sum, own)| *sum += own);
     }
-    let chance = |&count: &usize| (each / (ONE_IN * count).max(1) as f64).clamp(share.min(1.0), 1.0);
-    counts.iter().map(chance).collect()
+    counts
+}
+
+/// The largest of the chances of these columns, if any is larger than the share.
+fn largest(share: f64, columns: &[u32], chances: &[f64]) -> f64 {
+    // Several at a time: each would wait for the one before it.
+    let mut most = [share; 4];
+    for columns in columns.chunks(most.len()) {
+        for (most, &j) in most.iter_mut().zip(columns) {
+            let chance = chances[j as usize];
+            *most = if chance > *most { chance } else { *most };
+        }
+    }
+    most.into_iter().fold(share, f64::max)
 }
 
 /// A number from 0 to 1 that is as good as random for each row (G. Steele, D. Lea, C. Flood, Fast splittable pseudorandom
@@ -201,7 +225,7 @@ mod tests {
             targets: vec![1.0; n].into(),
             weights: Weights::Same(2.0),
         };
-        let sample = Sample::of_columns(&rows, 0.01, 200.0, 3);
+        let sample = Sample::of_columns(&rows, &column_counts(&design), 0.01, 200.0, 3);
         let few = sample.rows();
         let mut weights = [0.0; 2];
         let mut counts = [0; 2];

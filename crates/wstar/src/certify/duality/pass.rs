@@ -272,7 +272,12 @@ impl Span<'_> {
         let mut gathered = Gathered::new(self.definition, self.care);
         let mut pulls = vec![0.0; layout.len()];
         // What rounding takes off those, where it is kept.
-        let mut errors = vec![0.0; layout.len()];
+        let kept = if self.definition.has_vertices() {
+            layout.len()
+        } else {
+            0
+        };
+        let mut errors = vec![0.0; kept];
         let mut alpha = vec![0.0; layout.outputs];
         let mut scores = vec![0.0; layout.outputs];
         let design = self.rows.design;
@@ -363,10 +368,10 @@ impl Span<'_> {
             if end < range.end.min(summed + run) {
                 continue;
             }
-            for ((total, pull), error) in gathered.pulls.iter_mut().zip(&mut pulls).zip(&mut errors) {
-                total.add(*pull);
-                total.add(*error);
-                (*pull, *error) = (0.0, 0.0);
+            for sums in [&mut pulls, &mut errors] {
+                for (total, sum) in gathered.pulls.iter_mut().zip(sums) {
+                    total.add(std::mem::take(sum));
+                }
             }
             summed = end;
             if self.definition.loss == LossName::Squared {

@@ -9,7 +9,7 @@ use crate::certify::duality::Definition;
 use crate::error::Result;
 use crate::fit::convex::part::Feed;
 use crate::loss::LossName;
-use crate::oracle::{Rows, Sample};
+use crate::oracle::{Rows, Sample, column_counts};
 use crate::settings::Settings;
 use crate::solve::{Control, Newton, Solver};
 use crate::watch::Unwatched;
@@ -38,14 +38,15 @@ pub(super) fn start(
     if !smooth || definition.penalty.l2 == 0.0 || settings.max_iter.is_some() {
         return Ok(None);
     }
-    let (mut at, mut read) = (None, 0.0);
+    let (mut at, mut read, mut counts) = (None, 0.0, None);
     for (one_in, more) in SAMPLES
         .into_iter()
         .filter(|(one_in, _)| rows.len() / one_in >= least)
     {
         let share = 1.0 / one_in as f64;
         let each = more * share * rows.len() as f64 / layout.features.max(1) as f64;
-        let sample = Sample::of_columns(rows, share, each, settings.seed);
+        let counts = counts.get_or_insert_with(|| column_counts(rows.design));
+        let sample = Sample::of_columns(rows, counts, share, each, settings.seed);
         let part = sample.rows().design.stored() as f64 / rows.design.stored().max(1) as f64;
         let mut unwatched = Unwatched;
         let mut control = control.aside(TOL, &mut unwatched);

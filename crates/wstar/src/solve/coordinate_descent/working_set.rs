@@ -30,6 +30,9 @@ use crate::watch::Status;
 const SMALLEST_SET: usize = 100;
 /// How much of the whole gap a set's own gap may keep.
 const SET_SHARE: f64 = 0.1;
+/// A set that gained no more than this part of the gap, and left more than the other part of it, was not solved far enough.
+const LITTLE: f64 = 0.01;
+const MOST_LEFT: f64 = 0.5;
 /// How much of a set's gap its quadratic model's may keep.
 const MODEL_SHARE: f64 = 0.01;
 /// Newton steps on one set at most.
@@ -139,6 +142,7 @@ pub(super) fn solve(
     let mut best_objective = f64::INFINITY;
     let mut waited = 0;
     let mut size = SMALLEST_SET;
+    let (mut share, mut last) = (SET_SHARE, (f64::INFINITY, f64::INFINITY));
     let status = loop {
         if free_intercept {
             descent.at[layout.features] += descent.scores.centre();
@@ -166,6 +170,12 @@ pub(super) fn solve(
                 break Status::IterationLimit;
             }
         }
+        let (last_gap, last_objective) = std::mem::replace(&mut last, (gap, here.objective));
+        share = match last_objective - here.objective < LITTLE * gap && gap > MOST_LEFT * last_gap {
+            // An intercept that is put in its place afterwards can undo what the set's own gap says.
+            true => SET_SHARE * share,
+            false => SET_SHARE,
+        };
         best_gap = best_gap.min(gap);
         best_objective = best_objective.min(here.objective);
         let mut set = descent.choose(&pulls.gradient, &mut size);
@@ -180,7 +190,7 @@ pub(super) fn solve(
         let gradient = set.iter().map(|&j| pulls.gradient[j]).collect();
         // Linear systems are solved exactly or not at all.
         let exact = constant.is_some() && set.len() <= descent.largest_gram;
-        let target = if exact { aim } else { aim.max(SET_SHARE * gap) };
+        let target = if exact { aim } else { aim.max(share * gap) };
         descent.solve_set(&set, gradient, target, control)?;
         // Parts of steps, and those of an intercept, add up their rounding; the scores of the set's few columns are cheap.
         if problem.loss != LossName::Squared || layout.intercept {
