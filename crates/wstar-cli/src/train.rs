@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use wstar::data::{self, Applied, Dataset, Unseen};
 use wstar::fit::{Origin, fit_from};
 use wstar::io::{self, Source};
@@ -59,11 +59,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     Model::check_writable(&path)?;
     catch_interrupt()?;
     let mut trained = if args.stream {
-        stream::train(args, &settings, &source, path)?
+        let trained = stream::train(args, &settings, &source, path)?;
+        trained.model.save(&trained.path)?;
+        trained
     } else {
         train(args, &settings, &source, path)?
     };
-    trained.model.save(&trained.path)?;
     trained.seconds.total = started.elapsed();
     if args.json {
         json::print(&json::trained(&trained, args.weights))?;
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     Ok(Answer::from(trained.model.fit.status.is_success()))
 }
 
+/// Fits to all rows in memory, and writes the model.
 fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) -> Result<Trained> {
     let started = Instant::now();
     let mut raw = io::read(source, &input::training_options(&args.file, &args.columns)?)?;
@@ -133,14 +135,20 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         (None, None) => None,
     };
     let margins = support::soft(&model, &data, args.support.as_deref())?;
+    // It is written while it is judged; neither changes it.
+    let (train, saved) = thread::scope(|scope| {
+        let saving = scope.spawn(|| model.save(&path));
+        let quickly = judges_quickly(&model, data.rows());
+        let train = quickly.then(|| judge(&model, &data, None)).transpose();
+        (train, saving.join())
+    });
+    saved.map_err(|_| anyhow!("the model could not be written"))??;
     let trained = Trained {
         name: title(source),
         margins,
         path,
         class_counts: data.class_counts(),
-        train: judges_quickly(&model, data.rows())
-            .then(|| judge(&model, &data, None))
-            .transpose()?,
+        train: train?,
         test: test.map(|test| judge(&model, &test, None)).transpose()?,
         model,
         seconds: Seconds {
