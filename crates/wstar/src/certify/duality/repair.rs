@@ -365,3 +365,40 @@ fn shifts(row: &Roomy) -> Vec<f64> {
     }
     ways
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_regular_matrix_has_its_inverse_and_a_singular_one_none(
+            size in 1..9usize,
+            values in prop::collection::vec(-1.0..1.0f64, 100),
+        ) {
+            // The products of columns of length 1, of which the last is one of the others or none.
+            let column = |j: usize, i: usize| values[j * 10 + i] + if i == j { 2.0 } else { 0.0 };
+            let length = |j: usize| (0..10).map(|i| column(j, i).powi(2)).sum::<f64>().sqrt();
+            let unit = |size: usize, of: &dyn Fn(usize) -> usize| Mat::from_fn(size, size, |j, k| {
+                let (j, k) = (of(j), of(k));
+                if j == k {
+                    return 1.0;
+                }
+                (0..10).map(|i| column(j, i) * column(k, i)).sum::<f64>() / (length(j) * length(k))
+            });
+            let regular = unit(size, &|j| j);
+            let inverse = regular_inverse(&regular);
+            prop_assume!(inverse.is_some());
+            let product = &regular * inverse.unwrap();
+            for j in 0..size {
+                for k in 0..size {
+                    let own = f64::from(u8::from(j == k));
+                    prop_assert!((product[(j, k)] - own).abs() < 1e-6, "{} at {j}, {k}", product[(j, k)]);
+                }
+            }
+            let singular = unit(size + 1, &|j| if j == size { 0 } else { j });
+            prop_assert!(regular_inverse(&singular).is_none());
+        }
+    }
+}
