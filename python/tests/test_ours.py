@@ -303,6 +303,9 @@ def test_paths_are_those_of_scikit_learn(sparse):
         np.testing.assert_allclose(coefs, other, atol=1e-3 * np.abs(other).max())
         assert all(model.certificate_.holds and model.verify(rows, y) for model in models)
         assert len(gaps) == 20 and gaps.max() <= 1e-10 * (y @ y)
+        # Without the models it is the same to the bit.
+        for kept, found in zip((alphas, coefs, gaps), ours(rows, y, n_alphas=20, tol=1e-10)):
+            np.testing.assert_array_equal(kept, found)
         # Each is what its own fit finds.
         alone = wstar.ElasticNet(
             alpha=alphas[7], l1_ratio=models[7].l1_ratio, fit_intercept=False, tol=1e-10
@@ -312,6 +315,20 @@ def test_paths_are_those_of_scikit_learn(sparse):
         wstar.lasso_path(X, y, alphas=[1.0, 0.0])
     with pytest.raises(ValueError, match="l1_ratio must be above 0"):
         wstar.enet_path(X, y, l1_ratio=0.0)
+
+
+def test_a_path_warns_where_it_was_called_and_ends_with_the_first_error(monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="before its tolerance was certified") as told:
+        wstar.lasso_path(X, y - y.mean(), n_alphas=3, tol=1e-300)
+    assert all(warning.filename == __file__ for warning in told)
+
+    def broken(*_, **__):
+        raise OverflowError("no room")
+
+    monkeypatch.setattr(wstar.ElasticNet, "_take", broken)
+    with pytest.raises(OverflowError, match="no room"):
+        wstar.lasso_path(X, y - y.mean(), n_alphas=3)
 
 
 def test_summaries_name_no_options_of_the_command_line():

@@ -1,6 +1,6 @@
 """The engine: arrays in, models out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -13,7 +13,9 @@ Matrix: TypeAlias = (
     | tuple[npt.NDArray[np.uintp], npt.NDArray[np.uint32], npt.NDArray[Any], int]
 )
 # Real numbers, or the number of each row's class and the names of the classes.
-Goal: TypeAlias = npt.NDArray[np.float64] | tuple[npt.NDArray[np.uint32], Sequence[str]]
+Goal: TypeAlias = (
+    npt.NDArray[np.float64] | tuple[npt.NDArray[np.uint8] | npt.NDArray[np.uint32], Sequence[str]]
+)
 Weights: TypeAlias = npt.NDArray[np.float64] | None
 # The weight of each class, its counts or means, and for Gaussians its squared deviations from the mean.
 Sums: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]
@@ -69,7 +71,7 @@ def fit(data: Table, settings: str, start: Fitted | None, threads: int) -> Fitte
 def fit_machine(
     data: Table, settings: str, start: Fitted | None, threads: int
 ) -> tuple[Fitted, list[tuple[np.ndarray, np.ndarray]]]: ...
-def fit_each(data: Table, settings: Sequence[str], threads: int) -> list[Fitted]: ...
+def fit_each(data: Table, settings: Sequence[str], threads: int, take: Callable[[Fitted], None]) -> None: ...
 def tally(
     data: Table, settings: str, before: Sums | None, seen: int, threads: int
 ) -> tuple[Sums, Fitted | None]: ...

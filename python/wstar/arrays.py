@@ -75,6 +75,11 @@ def coded(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
+def code_type(classes: int) -> Any:
+    """The numbers that so many classes are coded by."""
+    return np.uint8 if classes <= 256 else np.uint32
+
+
 def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The same for whole numbers that are not far apart; None for others."""
     if y.ndim != 1 or y.dtype.kind not in "iub" or not y.size:
@@ -82,14 +87,14 @@ def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     least, most = y.min(), y.max()
     upper = y == most
     if most > least and np.count_nonzero(upper) + np.count_nonzero(y == least) == y.size:
-        return np.array([least, most]), upper.astype(np.uint32)
+        return np.array([least, most]), upper.view(np.uint8)
     least, most = int(least), int(most)
     if most - least >= SMALL:
         return None
     above = np.subtract(y, least, dtype=np.intp, casting="unsafe")
     present = np.flatnonzero(np.bincount(above))
-    places = np.zeros(present[-1] + 1, np.uint32)
-    places[present] = np.arange(len(present), dtype=np.uint32)
+    places = np.zeros(present[-1] + 1, code_type(len(present)))
+    places[present] = np.arange(len(present))
     return present + least, places[above]
 
 

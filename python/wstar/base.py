@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _engine
-from .arrays import checked, coded, look_for_bad, matrix, size, threads
+from .arrays import checked, code_type, coded, look_for_bad, matrix, size, threads
 from .certificate import Certificate, Summary, Verification
 from .exceptions import SeparationWarning, warn
 from .parameters import RememberedParameters, defaults
@@ -127,7 +127,7 @@ class Certified(RememberedParameters):
         names = [class_name(label) for label in self.classes_]
         if len(set(names)) < len(names):
             names = [f"{type(label).__name__} {label}" for label in self.classes_]
-        return np.ascontiguousarray(codes, dtype=np.uint32), names
+        return np.ascontiguousarray(codes, dtype=code_type(len(names))), names
 
     def _class_weights(self) -> Any:
         """Weights of classes for the engine, checked as scikit-learn does."""

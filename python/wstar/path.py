@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from . import _engine
 from .arrays import checked
 from .base import written
+from .exceptions import held_back, warn
 from .lasso import ElasticNet
 
 
@@ -104,18 +105,34 @@ def enet_path(
     alphas = np.sort(check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas"))[::-1]
     if alphas[-1] <= 0:
         raise ValueError("alphas must be above 0")
-    models = []
-    for alpha in alphas:
-        model = ElasticNet(alpha=float(alpha), l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
+
+    def estimator(alpha: Any) -> ElasticNet:
+        return ElasticNet(alpha=float(alpha), l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
+
+    asked = [written(first._scaled_to(estimator(alpha)._settings(), target, None)) for alpha in alphas]
+    models: list[ElasticNet] = []
+    chosen: list[tuple[np.ndarray, np.ndarray]] = []
+    gaps: list[float] = []
+    told: list[tuple[str, type[Warning]]] = []
+
+    def take(fitted: Any) -> None:
+        model = estimator(alphas[len(gaps)])
         vars(model).update(first._seen())
-        models.append(model)
-    asked = [written(first._scaled_to(model._settings(), target, None)) for model in models]
-    table = first._table(X, target, None)
-    for model, fitted in zip(models, _engine.fit_each(table, asked, first._threads(X))):
-        model._take([fitted], X, single=True)
-    found = (
-        alphas,
-        np.column_stack([model.coef_ for model in models]),
-        np.array([model.dual_gap_ for model in models]),
-    )
+        with held_back() as warnings:
+            model._take([fitted], X, single=True)
+        told.extend(warnings)
+        # Few weights are not 0: they are put in their places once the fits need no more memory.
+        places = np.flatnonzero(model.coef_)
+        chosen.append((places, model.coef_[places]))
+        gaps.append(model.dual_gap_)
+        if return_models:
+            models.append(model)
+
+    _engine.fit_each(first._table(X, target, None), asked, first._threads(X), take)
+    for message, category in told:
+        warn(message, category)
+    coefs = np.zeros((X.shape[1], len(alphas)))
+    for k, (places, values) in enumerate(chosen):
+        coefs[places, k] = values
+    found = (alphas, coefs, np.array(gaps))
     return (*found, models) if return_models else found

@@ -12,9 +12,30 @@ use crate::matrix::{Matrix, scattered};
 #[derive(FromPyObject)]
 pub(crate) enum Goal<'py> {
     #[pyo3(transparent)]
-    Classes((PyReadonlyArray1<'py, u32>, Vec<String>)),
+    Classes((Codes<'py>, Vec<String>)),
     #[pyo3(transparent)]
     Real(PyReadonlyArray1<'py, f64>),
+}
+
+/// The number of each row's class, in bytes where there are few classes.
+#[derive(FromPyObject)]
+pub(crate) enum Codes<'py> {
+    #[pyo3(transparent)]
+    Short(PyReadonlyArray1<'py, u8>),
+    #[pyo3(transparent)]
+    Long(PyReadonlyArray1<'py, u32>),
+}
+
+impl Codes<'_> {
+    fn to_vec(&self) -> PyResult<Vec<u32>> {
+        match self {
+            Codes::Short(codes) => {
+                let codes = codes.as_slice().map_err(scattered)?;
+                Ok(codes.iter().map(|&code| u32::from(code)).collect())
+            }
+            Codes::Long(codes) => codes.to_vec().map_err(scattered),
+        }
+    }
 }
 
 /// A data set of Python's.
@@ -47,7 +68,7 @@ impl Table<'_> {
     pub(crate) fn labels(&self) -> PyResult<Labels> {
         let target = match &self.y {
             Goal::Classes((codes, classes)) => {
-                let codes = codes.to_vec().map_err(scattered)?;
+                let codes = codes.to_vec()?;
                 if codes.iter().any(|&code| code as usize >= classes.len()) {
                     return Err(PyValueError::new_err("a label has no class"));
                 }

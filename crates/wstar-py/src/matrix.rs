@@ -130,24 +130,18 @@ impl Borrowed<'_> {
                     false => Design::Columns32(Columns::new(values, rows, features)?),
                 })
             }),
-            Borrowed::Sparse64(starts, indices, values, features) => lend(indices, |indices| {
-                lend(values, |values| {
-                    run(Design::Sparse64(Csr::new(
-                        starts.to_vec(),
-                        indices,
-                        values,
-                        features,
-                    )?))
+            Borrowed::Sparse64(starts, indices, values, features) => lend(starts, |starts| {
+                lend(indices, |indices| {
+                    lend(values, |values| {
+                        run(Design::Sparse64(Csr::new(starts, indices, values, features)?))
+                    })
                 })
             }),
-            Borrowed::Sparse32(starts, indices, values, features) => lend(indices, |indices| {
-                lend(values, |values| {
-                    run(Design::Sparse32(Csr::new(
-                        starts.to_vec(),
-                        indices,
-                        values,
-                        features,
-                    )?))
+            Borrowed::Sparse32(starts, indices, values, features) => lend(starts, |starts| {
+                lend(indices, |indices| {
+                    lend(values, |values| {
+                        run(Design::Sparse32(Csr::new(starts, indices, values, features)?))
+                    })
                 })
             }),
         }

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use wstar::Error;
 use wstar::bayes::naive::Tally;
 use wstar::data::{Dataset, Design};
-use wstar::fit::{Origin, fit_batch, fit_from, fit_path};
+use wstar::fit::{Origin, fit_batch, fit_from};
 use wstar::model::{Model, SupportVectors, support_vectors};
 use wstar::settings::Settings;
 
@@ -82,20 +82,31 @@ pub(crate) fn fit_machine<'py>(
     Ok((model, found.into_iter().map(arrays).collect()))
 }
 
-/// Fits one model after another to the same data, each from where the last one ended.
+/// Fits one model after another to the same data, each from where the last one ended; `take` is given each.
 #[pyfunction]
 pub(crate) fn fit_each(
     py: Python<'_>,
     data: Table<'_>,
     settings: Vec<String>,
     threads: usize,
-) -> PyResult<Vec<Fitted>> {
+    take: Py<PyAny>,
+) -> PyResult<()> {
     let settings: Vec<Settings> = settings.iter().map(|one| read(one)).collect::<PyResult<_>>()?;
     let (labels, matrix) = (data.labels()?, data.x.borrow()?);
-    let models = run(py, threads, |watch| {
-        matrix.with_design(|design| fit_path(&labels.with(design)?, &settings, watch))
-    })?;
-    Ok(models.into_iter().map(Fitted).collect())
+    let mut raised = None;
+    let ended = run(py, threads, |watch| {
+        matrix.with_design(|design| {
+            wstar::fit::fit_each(&labels.with(design)?, &settings, watch, |model| {
+                Python::attach(|py| take.call1(py, (Fitted(model),)))
+                    .map(drop)
+                    .map_err(|error| {
+                        raised = Some(error);
+                        Error::settings("what was to be done with a model failed")
+                    })
+            })
+        })
+    });
+    raised.map_or(ended, Err)
 }
 
 fn read(settings: &str) -> PyResult<Settings> {

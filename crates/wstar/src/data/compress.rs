@@ -6,36 +6,66 @@ use rayon::prelude::*;
 
 use crate::data::{Csr, Dense, Design};
 
-/// The share of numbers other than 0 up to which it pays: a sparse entry takes the time of three or four dense ones.
-const MOST: f64 = 0.25;
+/// The share of numbers other than 0 up to which it pays: a sparse entry takes the time of four to eight dense ones, and
+/// half as much memory again.
+const MOST: f64 = 0.125;
+/// The same for a few rows, which many products will be made with: memory counts for more.
+const MOST_OF_FEW: f64 = 0.25;
 /// Rows that one thread counts together, and fills.
 pub(super) const BLOCK: usize = 1024;
 
 impl Design {
     /// The same rows without their zeros, if most numbers are 0 and stored all the same.
     pub(crate) fn compressed(&self) -> Option<Design> {
+        let rows = (self.rows(), |i| i);
         match self {
-            Design::Dense32(matrix) => compress(matrix).map(Design::Sparse32),
-            Design::Dense64(matrix) => compress(matrix).map(Design::Sparse64),
+            Design::Dense32(matrix) => compress(matrix, rows, MOST).map(Design::Sparse32),
+            Design::Dense64(matrix) => compress(matrix, rows, MOST).map(Design::Sparse64),
             _ => None,
         }
     }
+
+    /// A few of the rows, without their zeros if most of their numbers are 0.
+    pub(crate) fn select_compressed(&self, rows: &[usize]) -> Design {
+        let few = (rows.len(), |i: usize| rows[i]);
+        let compressed = match self {
+            Design::Dense32(matrix) => compress(matrix, few, MOST_OF_FEW).map(Design::Sparse32),
+            Design::Dense64(matrix) => compress(matrix, few, MOST_OF_FEW).map(Design::Sparse64),
+            _ => None,
+        };
+        compressed.unwrap_or_else(|| self.select(rows))
+    }
 }
 
-fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(matrix: &Dense<T>) -> Option<Csr<T>> {
-    let (rows, features) = (matrix.rows(), matrix.features());
+/// So many rows, each given by its place.
+fn compress<T: Copy + Default + PartialEq + Send + Sync + 'static>(
+    matrix: &Dense<T>,
+    (rows, place): (usize, impl Fn(usize) -> usize + Sync),
+    most: f64,
+) -> Option<Csr<T>> {
+    let features = matrix.features();
     u32::try_from(features).ok()?;
     let zero = T::default();
     let counts: Vec<usize> = (0..rows)
         .into_par_iter()
         .with_min_len(BLOCK)
-        .map(|i| matrix.row(i).iter().filter(|&&value| value != zero).count())
+        .map(|i| {
+            matrix
+                .row(place(i))
+                .iter()
+                .filter(|&&value| value != zero)
+                .count()
+        })
         .collect();
-    if counts.iter().sum::<usize>() as f64 > MOST * matrix.values().len() as f64 {
+    if counts.iter().sum::<usize>() as f64 > most * (rows * features) as f64 {
         return None;
     }
     counted(&counts, features, |rows, indices, values| {
-        let entries = rows.flat_map(|i| (0u32..).zip(matrix.row(i)).filter(|(_, value)| **value != zero));
+        let entries = rows.flat_map(|i| {
+            (0u32..)
+                .zip(matrix.row(place(i)))
+                .filter(|(_, value)| **value != zero)
+        });
         for ((index, value), (j, &entry)) in indices.iter_mut().zip(values).zip(entries) {
             (*index, *value) = (j, entry);
         }
@@ -94,6 +124,12 @@ mod tests {
                 for i in 0..rows {
                     prop_assert_eq!(sparse.row(i).to_dense(features), dense.row(i).to_dense(features));
                 }
+            }
+            let few: Vec<usize> = (0..rows).rev().step_by(7).collect();
+            let taken = dense.select_compressed(&few);
+            prop_assert_eq!((taken.rows(), taken.features()), (few.len(), features));
+            for (at, &i) in few.iter().enumerate() {
+                prop_assert_eq!(taken.row(at).to_dense(features), dense.row(i).to_dense(features));
             }
         }
     }

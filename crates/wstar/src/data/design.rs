@@ -75,7 +75,7 @@ impl<T> Dense<T> {
 /// A sparse matrix in compressed rows; the indices of a row increase strictly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Csr<T> {
-    starts: Vec<usize>,
+    starts: Memory<usize>,
     indices: Memory<u32>,
     values: Memory<T>,
     features: usize,
@@ -84,13 +84,13 @@ pub struct Csr<T> {
 impl<T> Csr<T> {
     /// A matrix from its parts: row `i` holds the entries `starts[i]..starts[i + 1]`.
     pub fn new(
-        starts: Vec<usize>,
+        starts: impl Into<Memory<usize>>,
         indices: impl Into<Memory<u32>>,
         values: impl Into<Memory<T>>,
         features: usize,
     ) -> Result<Self> {
         let matrix = Csr {
-            starts,
+            starts: starts.into(),
             indices: indices.into(),
             values: values.into(),
             features,
@@ -104,7 +104,7 @@ impl<T> Csr<T> {
         T: Send + Sync + 'static,
     {
         let matrix = Csr {
-            starts,
+            starts: starts.into(),
             indices: indices.into(),
             values: values.into(),
             features,
@@ -114,7 +114,7 @@ impl<T> Csr<T> {
     }
 
     fn check(&self) -> Result<()> {
-        let starts = &self.starts;
+        let starts: &[usize] = &self.starts;
         let ends_fit = starts.first() == Some(&0)
             && starts.last() == Some(&self.indices.len())
             && starts.is_sorted()
@@ -168,7 +168,11 @@ impl<T> Csr<T> {
     where
         T: Clone + Send + Sync + 'static,
     {
-        (self.starts, self.indices.into_vec(), self.values.into_vec())
+        (
+            self.starts.into_vec(),
+            self.indices.into_vec(),
+            self.values.into_vec(),
+        )
     }
 
     /// Columns and values of row `i`.
@@ -419,6 +423,31 @@ impl Design {
         })
     }
 
+    /// The same rows in the narrowest storage that is exact.
+    #[must_use]
+    pub(crate) fn narrowest(self) -> Self {
+        match self {
+            Design::Sparse64(matrix) if matrix.values.par_iter().all(|&v| exact_in_f32(v)) => {
+                let narrow: Vec<f32> = matrix.values.par_iter().map(|&v| v as f32).collect();
+                Design::Sparse32(Csr {
+                    starts: matrix.starts,
+                    indices: matrix.indices,
+                    values: narrow.into(),
+                    features: matrix.features,
+                })
+            }
+            Design::Dense64(matrix) if matrix.values.par_iter().all(|&v| exact_in_f32(v)) => {
+                let narrow: Vec<f32> = matrix.values.par_iter().map(|&v| v as f32).collect();
+                Design::Dense32(Dense {
+                    values: narrow.into(),
+                    rows: matrix.rows,
+                    features: matrix.features,
+                })
+            }
+            as_it_is => as_it_is,
+        }
+    }
+
     /// The rows at the given positions, in that order, in the same storage.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
@@ -488,7 +517,7 @@ fn select_sparse<T: Copy + Default + Send + Sync + 'static>(matrix: &Csr<T>, row
         }
     });
     Csr {
-        starts,
+        starts: starts.into(),
         indices: indices.into(),
         values: values.into(),
         features: matrix.features,

@@ -13,7 +13,7 @@ mod stream;
 
 pub use convex::{Known, Origin};
 pub use density::fit_batch;
-pub use path::fit_path;
+pub use path::{fit_each, fit_path};
 pub use stream::fit_stream;
 
 use std::sync::Arc;

@@ -24,15 +24,31 @@ use crate::watch::Watch;
 /// assert!(path.iter().all(|model| model.certificate.holds()));
 /// ```
 pub fn fit_path(data: &Dataset, settings: &[Settings], watch: &mut dyn Watch) -> Result<Vec<Model>> {
+    let mut models = Vec::with_capacity(settings.len());
+    fit_each(data, settings, watch, |model| {
+        models.push(model);
+        Ok(())
+    })?;
+    Ok(models)
+}
+
+/// The same, for one who has no room for all the models: `done` is given each once the next has been fitted.
+pub fn fit_each(
+    data: &Dataset,
+    settings: &[Settings],
+    watch: &mut dyn Watch,
+    mut done: impl FnMut(Model) -> Result<()>,
+) -> Result<()> {
     let known = Known::default();
-    let mut models: Vec<Model> = Vec::with_capacity(settings.len());
+    let mut last: Option<Model> = None;
     for settings in settings {
         let origin = Origin {
-            model: models.last(),
+            model: last.as_ref(),
             known: Some(&known),
             ..Origin::default()
         };
-        models.push(fit_from(data, settings, &origin, watch)?);
+        let model = fit_from(data, settings, &origin, watch)?;
+        last.replace(model).map_or(Ok(()), &mut done)?;
     }
-    Ok(models)
+    last.map_or(Ok(()), &mut done)
 }

@@ -64,7 +64,8 @@ impl Merged {
             counts[place as usize] += u32::from(weight > 0.0);
         }
         Some(Merged {
-            design: rows.design.select(&different),
+            // Categories are 0 and 1, which half the memory holds as well.
+            design: rows.design.select(&different).narrowest(),
             targets: different.iter().map(|&i| rows.targets[i]).collect(),
             weights,
             counts,
@@ -72,9 +73,9 @@ impl Merged {
         })
     }
 
-    /// How many rows with a weight are like each of the different ones.
-    pub(crate) fn counts(&self) -> &[u32] {
-        &self.counts
+    /// How many rows with a weight are like each of the different ones; to be asked once.
+    pub(crate) fn take_counts(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.counts)
     }
 
     /// The different rows.
@@ -227,7 +228,7 @@ mod tests {
             assert_eq!(few.len(), 1000);
             let counted = (0..n).filter(|&i| rows.weights.get(i) > 0.0).count();
             assert_eq!(
-                merged.counts().iter().map(|&count| count as usize).sum::<usize>(),
+                merged.counts.iter().map(|&count| count as usize).sum::<usize>(),
                 counted
             );
             assert!((few.total_weight() - rows.total_weight()).abs() < 1e-9 * rows.total_weight());

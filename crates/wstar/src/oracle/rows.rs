@@ -86,7 +86,7 @@ impl Sample {
             .map(|k| random.random_range(k * rows.len() / size..(k + 1) * rows.len() / size))
             .collect();
         Sample {
-            design: rows.design.select(&picked),
+            design: rows.design.select_compressed(&picked),
             targets: picked.iter().map(|&i| rows.targets[i]).collect(),
             weights: match &rows.weights {
                 Weights::Same(weight) => Weights::Same(*weight),

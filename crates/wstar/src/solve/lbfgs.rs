@@ -83,8 +83,7 @@ impl Model for Recent {
     }
 
     fn refresh(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
-        self.base = Preconditioner::new(problem, at)?;
-        Ok(())
+        self.base.renew(problem, at)
     }
 
     fn has_learnt(&self) -> bool {

@@ -30,6 +30,8 @@ const SAMPLED_EACH: usize = 4;
 const ROWS_EACH: usize = 3;
 /// Columns of a block, at least and at most: few are done as well by the diagonal, many take too long.
 const COLUMNS: std::ops::Range<usize> = 16..2000;
+/// Rows of them that are written out at a time.
+const SLAB: usize = 64;
 /// What is added to a block's diagonal, as a share of it: a free intercept has no penalty.
 const RIDGE: f64 = 1e-10;
 /// Parts over which a sample is spread; a fixed number, so that sums do not depend on the threads.
@@ -54,6 +56,18 @@ impl Preconditioner {
             return Ok(Preconditioner::Sampled(Box::new(sampled)));
         }
         Ok(Preconditioner::Diagonal(smooth::diagonal(problem, at)?))
+    }
+
+    /// Looks at the Hessian of another point.
+    pub(super) fn renew(&mut self, problem: &mut Problem<'_>, at: &[f64]) -> Result<()> {
+        let renewed = match self {
+            Preconditioner::Sampled(sampled) => sampled.renew(at).is_some(),
+            Preconditioner::Diagonal(_) => false,
+        };
+        if !renewed {
+            *self = Preconditioner::new(problem, at)?;
+        }
+        Ok(())
     }
 
     /// Moves on to another point, if that costs next to nothing.
@@ -111,12 +125,20 @@ impl Sampled {
             factor: rows.total_weight() / taken,
             penalties: (0..width).map(|j| problem.penalty_of(j).l2).collect(),
             shares: vec![0.0; size * layout.outputs],
-            block: Triangle::empty(width),
+            block: Triangle::empty(0),
             sample,
         };
-        sampled.share(at);
-        sampled.block = sampled.block_of_all()?;
+        sampled.renew(at)?;
         Some(sampled)
+    }
+
+    /// The same rows at another point; none if their block has no inverse there.
+    fn renew(&mut self, at: &[f64]) -> Option<()> {
+        // The old one first: they need not be there both.
+        self.block = Triangle::empty(0);
+        self.share(at);
+        self.block = self.block_of_all()?;
+        Some(())
     }
 
     /// Rows that one lane looks at.
@@ -204,11 +226,12 @@ impl Sampled {
 
     fn block_of_all(&self) -> Option<Triangle> {
         let width = self.layout.width();
-        let gram = self.gram();
-        Triangle::of_gram(width, |i, j| {
+        let (gram, penalties) = (self.gram(), &self.penalties);
+        // Moved there, to be gone before the factor is written out.
+        Triangle::of_gram(width, move |i, j| {
             let own = gram[i.min(j) * width + i.max(j)];
             if i == j {
-                own + self.penalties[j] + RIDGE * own
+                own + penalties[j] + RIDGE * own
             } else {
                 own
             }
@@ -238,32 +261,32 @@ impl Sampled {
                 taken = due;
             }
         }
-        let lanes: Vec<Vec<f64>> = (picked.par_chunks(picked.len().div_ceil(2).max(1)))
-            .map(|picked| {
-                let mut gram = vec![0.0; width * width];
-                let mut x = Vec::with_capacity(picked.len() * width);
+        let lanes = (picked.par_chunks(picked.len().div_ceil(2).max(1))).map(|picked| {
+            let mut gram = vec![0.0; width * width];
+            let mut x = Vec::with_capacity(SLAB * width);
+            for picked in picked.chunks(SLAB) {
+                x.clear();
                 for &(i, _) in picked {
                     x.extend(rows.design.row(i).to_dense(self.layout.features));
                     x.extend(self.layout.intercept.then_some(1.0));
                 }
                 let h: Vec<f64> = picked.iter().map(|&(_, h)| h).collect();
-                let stride = width;
-                add_gram(
-                    &x,
-                    width,
-                    &h,
-                    &mut Place {
-                        gram: &mut gram,
-                        stride,
-                    },
-                );
-                gram
-            })
-            .collect();
-        let mut gram = vec![0.0; width * width];
-        for lane in lanes {
-            gram.iter_mut().zip(lane).for_each(|(gram, own)| *gram += own);
-        }
-        gram
+                let mut place = Place {
+                    gram: &mut gram,
+                    stride: width,
+                };
+                add_gram(&x, width, &h, &mut place);
+            }
+            gram
+        });
+        let lanes: Vec<Vec<f64>> = lanes.collect();
+        let sum = |mut sum: Vec<f64>, lane: Vec<f64>| {
+            sum.iter_mut().zip(lane).for_each(|(sum, own)| *sum += own);
+            sum
+        };
+        lanes
+            .into_iter()
+            .reduce(sum)
+            .unwrap_or_else(|| vec![0.0; width * width])
     }
 }

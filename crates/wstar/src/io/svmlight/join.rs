@@ -8,6 +8,9 @@ use crate::io::place::Fault;
 use crate::io::svmlight::Plan;
 use crate::io::svmlight::part::Part;
 
+/// Parts that may wait for their turn.
+const MOST_EARLY: usize = 64;
+
 /// What the parts up to here hold.
 pub(super) struct Joined {
     plan: Plan,
@@ -54,6 +57,12 @@ impl Joined {
     /// Whether nobody will ask for what comes now.
     pub(super) fn is_over(&self) -> bool {
         self.fault.is_some()
+    }
+
+    /// Whether so many parts wait for their turn that others had better wait too: a thread that is held up must not fill
+    /// the memory.
+    pub(super) fn is_far_ahead(&self) -> bool {
+        self.early.len() > MOST_EARLY && !self.is_over()
     }
 
     /// Takes the part of this number, of so many that there are; gives one to be used for another.

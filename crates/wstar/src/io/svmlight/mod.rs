@@ -12,7 +12,8 @@ mod part;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::data::{Matrix, Origin};
 use crate::error::Result;
@@ -24,6 +25,8 @@ use part::Part;
 /// The most bytes of a part: with what they hold they fit into a core's own cache beside much else, and parts that wait for
 /// their turn take little memory.
 const LARGEST_PART: usize = 256 << 10;
+/// How long a thread that is far ahead waits for others before it takes the memory after all.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Reads a whole file. `base` is the index of the first feature, if it is known; `done` hears of each part of the text
 /// that was parsed.
@@ -107,7 +110,10 @@ impl Plan {
 fn parse(text: &[u8], parts: &[Range<usize>], plan: Plan, done: &(dyn Fn(Range<usize>) + Sync)) -> Joined {
     let next = AtomicUsize::new(0);
     let joined = Mutex::new(Joined::new(plan));
-    let lock = || joined.lock().unwrap_or_else(PoisonError::into_inner);
+    let (lock, turn) = (
+        || joined.lock().unwrap_or_else(PoisonError::into_inner),
+        Condvar::new(),
+    );
     let work = || {
         let mut part = Part::default();
         loop {
@@ -119,7 +125,10 @@ fn parse(text: &[u8], parts: &[Range<usize>], plan: Plan, done: &(dyn Fn(Range<u
             done(range.clone());
             let mut joined = lock();
             part = joined.take(number, part, parts.len());
-            if joined.is_over() {
+            turn.notify_all();
+            // Parts are begun in their order, so that whoever has the next one is not waiting here.
+            let waited = turn.wait_timeout_while(joined, PATIENCE, |joined| joined.is_far_ahead());
+            if waited.unwrap_or_else(PoisonError::into_inner).0.is_over() {
                 return;
             }
         }

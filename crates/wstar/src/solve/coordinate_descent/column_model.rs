@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::data::Design;
 use crate::error::Result;
 use crate::kernel::dense::axpy;
 use crate::solve::coordinate_descent::columns::Columns;
@@ -13,7 +12,6 @@ const LOOSEST_FACE: f64 = 0.1;
 
 /// A quadratic by the columns of a working set.
 pub(super) struct ColumnModel<'a> {
-    pub(super) design: &'a Design,
     pub(super) columns: &'a Columns,
     pub(super) set: &'a [usize],
     /// The curvature of every row.
@@ -40,8 +38,8 @@ impl Curved for ColumnModel<'_> {
 
     fn product(&mut self, face: &[usize], along: &[f64]) -> Result<Vec<f64>> {
         let pulls = self.pulls_of(face, along);
-        let columns = face.par_iter().map(|&j| self.columns.dot(self.set[j], &pulls));
-        Ok(columns.collect())
+        let chosen: Vec<usize> = face.iter().map(|&j| self.set[j]).collect();
+        Ok(self.columns.dots(&chosen, &pulls))
     }
 
     fn shift(&mut self, face: &[usize], by: &[f64]) -> Result<()> {
@@ -105,7 +103,7 @@ impl Stepped for ColumnModel<'_> {
 impl ColumnModel<'_> {
     fn pulls_of(&self, face: &[usize], along: &[f64]) -> Vec<f64> {
         let chosen: Vec<usize> = face.iter().map(|&j| self.set[j]).collect();
-        let mut pulls = self.columns.combine(self.design, &chosen, along);
+        let mut pulls = self.columns.combine(&chosen, along);
         pulls.iter_mut().zip(self.rows).for_each(|(pull, h)| *pull *= h);
         pulls
     }

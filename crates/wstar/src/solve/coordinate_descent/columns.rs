@@ -1,4 +1,5 @@
-//! The columns of a design, copied once unless they lie together already: a design transposed, so that a column is a row like any other.
+//! The columns of a design: those of sparse rows copied once, so that a column is a row like any other; those of dense rows
+//! copied when they are wanted; those that lie together already used where they are.
 
 use std::ops::Range;
 
@@ -6,10 +7,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
-use crate::data::{Csr, Dense, Design, Row};
+use crate::data::{Csr, Design, Row};
 use crate::error::Result;
 use crate::kernel::dense::axpy;
 use crate::oracle::Layout;
+use crate::solve::coordinate_descent::kept_columns::KeptColumns;
 use crate::solve::orthant::Growing;
 
 /// Rows that one thread takes at a time.
@@ -20,6 +22,10 @@ const ROWS_GAIN: usize = 2;
 const PARTS: usize = 4;
 const LEAST_PART: usize = 256;
 
+/// More columns than these that are not kept are asked row by row, in so many parts.
+const FEW: usize = 64;
+const LANES: usize = 8;
+
 /// Dense columns whose products are made together, and rows at a time: both stay in a core's second cache.
 const SIDE: usize = 128;
 const SLAB: usize = 1024;
@@ -27,49 +33,128 @@ const SLAB: usize = 1024;
 /// The columns, with that of the intercept after those of the features.
 #[derive(Debug)]
 pub(super) struct Columns {
-    transposed: Design,
+    design: Design,
+    stored: Stored,
     layout: Layout,
     rows: usize,
+}
+
+/// Where columns lie.
+#[derive(Debug)]
+enum Stored {
+    /// As the rows of this design.
+    Whole(Design),
+    Kept32(KeptColumns<f32>),
+    Kept64(KeptColumns<f64>),
 }
 
 impl Columns {
     /// The design's entries, column by column.
     pub(super) fn new(design: &Design, layout: Layout) -> Result<Self> {
-        let transposed = match design {
-            Design::Dense32(matrix) => Design::Dense32(transposed_dense(matrix)?),
-            Design::Dense64(matrix) => Design::Dense64(transposed_dense(matrix)?),
-            Design::Sparse32(matrix) => Design::Sparse32(transposed_sparse(matrix)?),
-            Design::Sparse64(matrix) => Design::Sparse64(transposed_sparse(matrix)?),
-            Design::Columns32(matrix) => Design::Dense32(matrix.transposed()?),
-            Design::Columns64(matrix) => Design::Dense64(matrix.transposed()?),
+        let stored = match design {
+            Design::Dense32(matrix) => Stored::Kept32(KeptColumns::new(matrix)),
+            Design::Dense64(matrix) => Stored::Kept64(KeptColumns::new(matrix)),
+            Design::Sparse32(matrix) => Stored::Whole(Design::Sparse32(transposed_sparse(matrix)?)),
+            Design::Sparse64(matrix) => Stored::Whole(Design::Sparse64(transposed_sparse(matrix)?)),
+            Design::Columns32(matrix) => Stored::Whole(Design::Dense32(matrix.transposed()?)),
+            Design::Columns64(matrix) => Stored::Whole(Design::Dense64(matrix.transposed()?)),
         };
         Ok(Columns {
-            transposed,
+            // The same memory.
+            design: design.clone(),
+            stored,
             layout,
             rows: design.rows(),
         })
     }
 
-    /// xⱼ·v.
-    pub(super) fn dot(&self, j: usize, v: &[f64]) -> f64 {
-        if self.layout.is_intercept(j) {
-            v.iter().sum()
-        } else if j < self.transposed.rows() {
-            self.transposed.row(j).dot(v)
-        } else {
-            0.0
+    /// Column `j` of a feature that has entries.
+    fn column(&self, j: usize) -> Option<Row<'_>> {
+        match &self.stored {
+            Stored::Whole(transposed) => (j < transposed.rows()).then(|| transposed.row(j)),
+            Stored::Kept32(kept) => kept.column(j).map(Row::Dense32),
+            Stored::Kept64(kept) => kept.column(j).map(Row::Dense64),
         }
     }
 
-    /// ‖xⱼ‖².
-    pub(super) fn squared_length(&self, j: usize) -> f64 {
-        if self.layout.is_intercept(j) {
-            self.rows as f64
-        } else if j < self.transposed.rows() {
-            self.transposed.row(j).squared_norm()
-        } else {
-            0.0
+    /// Makes ready for these columns to be asked for, one by one and often.
+    pub(super) fn keep(&self, chosen: &[usize]) {
+        match &self.stored {
+            Stored::Whole(_) => {}
+            Stored::Kept32(kept) => kept.keep(chosen),
+            Stored::Kept64(kept) => kept.keep(chosen),
         }
+    }
+
+    /// xⱼ·v.
+    pub(super) fn dot(&self, j: usize, v: &[f64]) -> f64 {
+        if self.layout.is_intercept(j) {
+            return v.iter().sum();
+        }
+        self.column(j).map_or(0.0, |column| column.dot(v))
+    }
+
+    /// xⱼ·v of some columns.
+    pub(super) fn dots(&self, chosen: &[usize], v: &[f64]) -> Vec<f64> {
+        let missing = match &self.stored {
+            Stored::Whole(_) => 0,
+            Stored::Kept32(kept) => kept.missing(chosen).len(),
+            Stored::Kept64(kept) => kept.missing(chosen).len(),
+        };
+        if missing <= FEW {
+            return chosen.par_iter().map(|&j| self.dot(j, v)).collect();
+        }
+        let all = self.sums(|rows, sums| self.design.add_rows(rows.clone(), &v[rows], sums));
+        let of = |&j: &usize| match self.layout.is_intercept(j) {
+            true => v.iter().sum(),
+            false => all.get(j).copied().unwrap_or(0.0),
+        };
+        chosen.iter().map(of).collect()
+    }
+
+    /// Σᵢ hᵢ xᵢⱼ² of all columns; without `h` every row counts once.
+    pub(super) fn squares(&self, h: Option<&[f64]>) -> Vec<f64> {
+        let own = |i: usize| h.map_or(1.0, |h| h[i]);
+        let mut all = match &self.stored {
+            Stored::Whole(transposed) => {
+                let square = |j| match h {
+                    Some(h) => self.square(j, h),
+                    None => transposed.row(j).squared_norm(),
+                };
+                (0..transposed.rows()).into_par_iter().map(square).collect()
+            }
+            _ => self.sums(|rows, sums| {
+                for i in rows {
+                    self.design.row(i).for_each(|j, x| sums[j] += own(i) * x * x);
+                }
+            }),
+        };
+        all.resize(self.layout.features, 0.0);
+        all.extend(
+            self.layout
+                .intercept
+                .then(|| (0..self.rows).map(own).sum::<f64>()),
+        );
+        all
+    }
+
+    /// Sums over the rows for every feature that has entries; a fixed number of parts, so that the bits do not depend on
+    /// the threads.
+    fn sums(&self, add: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
+        let parts: Vec<Vec<f64>> = (0..LANES)
+            .into_par_iter()
+            .map(|lane| {
+                let mut sums = vec![0.0; self.design.features()];
+                add(
+                    self.rows * lane / LANES..self.rows * (lane + 1) / LANES,
+                    &mut sums,
+                );
+                sums
+            })
+            .collect();
+        let mut sums = vec![0.0; self.design.features()];
+        parts.iter().for_each(|part| axpy(1.0, part, &mut sums));
+        sums
     }
 
     /// Σᵢ hᵢ xᵢⱼ².
@@ -78,8 +163,8 @@ impl Columns {
             return h.iter().sum();
         }
         let mut sum = 0.0;
-        if j < self.transposed.rows() {
-            self.transposed.row(j).for_each(|i, x| sum += h[i] * x * x);
+        if let Some(column) = self.column(j) {
+            column.for_each(|i, x| sum += h[i] * x * x);
         }
         sum
     }
@@ -88,28 +173,21 @@ impl Columns {
     pub(super) fn add_weighted(&self, j: usize, scale: f64, h: &[f64], v: &mut [f64]) {
         if self.layout.is_intercept(j) {
             v.iter_mut().zip(h).for_each(|(v, h)| *v += scale * h);
-        } else if j < self.transposed.rows() {
-            self.transposed.row(j).for_each(|i, x| v[i] += scale * x * h[i]);
+        } else if let Some(column) = self.column(j) {
+            column.for_each(|i, x| v[i] += scale * x * h[i]);
         }
     }
 
     /// Σᵢ hᵢ xᵢⱼ xᵢₖ of all columns of a set with those from place `from` on, into both triangles of a matrix; without
     /// `h` every row counts once.
-    pub(super) fn add_products(
-        &self,
-        design: &Design,
-        set: &[usize],
-        from: usize,
-        h: Option<&[f64]>,
-        gram: &mut Growing,
-    ) {
-        if design.is_sparse() {
+    pub(super) fn add_products(&self, set: &[usize], from: usize, h: Option<&[f64]>, gram: &mut Growing) {
+        if self.design.is_sparse() {
             let rows: Vec<Vec<f64>> = (from..set.len())
                 .into_par_iter()
                 .map_init(
                     || vec![0.0; self.layout.width()],
                     |sums, at| {
-                        self.add_rows(design, set[at], h, sums);
+                        self.add_rows(set[at], h, sums);
                         let products = set[..=at].iter().map(|&j| sums[j]).collect();
                         sums.fill(0.0);
                         products
@@ -122,6 +200,7 @@ impl Columns {
             }
             return;
         }
+        self.keep(set);
         let blocks: Vec<(usize, Mat<f64>)> = (0..set.len().div_ceil(SIDE))
             .into_par_iter()
             .map(|block| {
@@ -162,6 +241,15 @@ impl Columns {
         products
     }
 
+    /// Some rows of a dense column.
+    fn part(&self, j: usize, span: Range<usize>) -> Option<Row<'_>> {
+        match self.column(j)? {
+            Row::Dense32(column) => Some(Row::Dense32(&column[span])),
+            Row::Dense64(column) => Some(Row::Dense64(&column[span])),
+            _ => None,
+        }
+    }
+
     /// Writes some rows of dense columns one after another.
     fn pack(&self, chosen: &[usize], span: Range<usize>, h: Option<&[f64]>, out: &mut Vec<f64>) {
         out.clear();
@@ -169,7 +257,7 @@ impl Columns {
         for (&j, out) in chosen.iter().zip(out.chunks_exact_mut(span.len().max(1))) {
             if self.layout.is_intercept(j) {
                 out.fill(1.0);
-            } else if let Some(part) = dense_part(&self.transposed, j, span.clone()) {
+            } else if let Some(part) = self.part(j, span.clone()) {
                 part.add_to(1.0, out);
             }
             if let Some(h) = h {
@@ -181,35 +269,33 @@ impl Columns {
     }
 
     /// sums += X̃ᵀ(h∘xⱼ), by the sparse rows that column `j` meets: few, for most columns.
-    fn add_rows(&self, design: &Design, j: usize, h: Option<&[f64]>, sums: &mut [f64]) {
+    fn add_rows(&self, j: usize, h: Option<&[f64]>, sums: &mut [f64]) {
         let (sums, intercept) = sums.split_at_mut(self.layout.features);
         let mut add = |i: usize, x: f64| {
             let scale = h.map_or(x, |h| h[i] * x);
-            design.row(i).add_to(scale, sums);
+            self.design.row(i).add_to(scale, sums);
             intercept.iter_mut().for_each(|sum| *sum += scale);
         };
         if self.layout.is_intercept(j) {
             (0..self.rows).for_each(|i| add(i, 1.0));
-        } else if j < self.transposed.rows() {
-            self.transposed.row(j).for_each(add);
+        } else if let Some(column) = self.column(j) {
+            column.for_each(add);
         }
     }
 
-    /// Σ along·xⱼ over the chosen columns of a design.
-    pub(super) fn combine(&self, design: &Design, chosen: &[usize], along: &[f64]) -> Vec<f64> {
+    /// Σ along·xⱼ over the chosen columns.
+    pub(super) fn combine(&self, chosen: &[usize], along: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
-        if self.transposed.is_sparse() {
-            let entries = |j: usize| match j < self.transposed.rows() {
-                true => self.transposed.row(j).stored(),
-                false => 0,
-            };
-            let pairs = || chosen.iter().zip(along).filter(|(_, d)| **d != 0.0);
-            if pairs().map(|(&j, _)| entries(j)).sum::<usize>() * ROWS_GAIN > design.stored() {
+        let pairs = || chosen.iter().zip(along).filter(|(_, d)| **d != 0.0);
+        if self.design.is_sparse() {
+            let entries = |j: usize| self.column(j).map_or(0, |column| column.stored());
+            if pairs().map(|(&j, _)| entries(j)).sum::<usize>() * ROWS_GAIN > self.design.stored() {
                 let mut whole = vec![0.0; self.layout.width()];
                 pairs().for_each(|(&j, &d)| whole[j] = d);
                 let (w, b) = self.layout.output(&whole, 0);
                 out.par_chunks_mut(BLOCK).enumerate().for_each(|(block, out)| {
-                    design.scores(block * BLOCK..block * BLOCK + out.len(), w, out);
+                    self.design
+                        .scores(block * BLOCK..block * BLOCK + out.len(), w, out);
                     out.iter_mut().for_each(|out| *out += b);
                 });
                 return out;
@@ -224,8 +310,8 @@ impl Columns {
                     for (&j, &d) in chosen.iter().zip(along).filter(|(_, d)| **d != 0.0) {
                         if self.layout.is_intercept(j) {
                             out.iter_mut().for_each(|out| *out += d);
-                        } else if j < self.transposed.rows() {
-                            self.transposed.row(j).add_to(d, &mut out);
+                        } else if let Some(column) = self.column(j) {
+                            column.add_to(d, &mut out);
                         }
                     }
                     out
@@ -234,46 +320,19 @@ impl Columns {
             parts.iter().for_each(|part| axpy(1.0, part, &mut out));
             return out;
         }
+        self.keep(&pairs().map(|(&j, _)| j).collect::<Vec<_>>());
         out.par_chunks_mut(BLOCK).enumerate().for_each(|(block, out)| {
             let span = block * BLOCK..block * BLOCK + out.len();
-            for (&j, &d) in chosen.iter().zip(along).filter(|(_, d)| **d != 0.0) {
+            for (&j, &d) in pairs() {
                 if self.layout.is_intercept(j) {
                     out.iter_mut().for_each(|out| *out += d);
-                } else if let Some(part) = dense_part(&self.transposed, j, span.clone()) {
+                } else if let Some(part) = self.part(j, span.clone()) {
                     part.add_to(d, out);
                 }
             }
         });
         out
     }
-}
-
-/// Some rows of a dense column.
-fn dense_part(transposed: &Design, j: usize, span: std::ops::Range<usize>) -> Option<Row<'_>> {
-    match transposed {
-        Design::Dense32(matrix) if j < matrix.rows() => Some(Row::Dense32(&matrix.row(j)[span])),
-        Design::Dense64(matrix) if j < matrix.rows() => Some(Row::Dense64(&matrix.row(j)[span])),
-        _ => None,
-    }
-}
-
-fn transposed_dense<T: Copy + Default + Send + Sync + 'static>(matrix: &Dense<T>) -> Result<Dense<T>> {
-    let (rows, features) = (matrix.rows(), matrix.features());
-    let mut values = vec![T::default(); rows * features];
-    // A few columns at a time, so that each line of the cache that a row brings is used at once.
-    const TOGETHER: usize = 16;
-    values
-        .par_chunks_mut((TOGETHER * rows).max(1))
-        .enumerate()
-        .for_each(|(block, columns)| {
-            for i in 0..rows {
-                let row = &matrix.row(i)[block * TOGETHER..];
-                for (column, &value) in columns.chunks_exact_mut(rows).zip(row) {
-                    column[i] = value;
-                }
-            }
-        });
-    Dense::new(values, features, rows)
 }
 
 fn transposed_sparse<T: Copy + Default + Send + Sync + 'static>(matrix: &Csr<T>) -> Result<Csr<T>> {
@@ -343,14 +402,18 @@ mod tests {
                 assert_eq!(columns.dot(j, &v), expected);
                 let expected: f64 = rows.iter().zip(&v).map(|(row, v)| row[j] * row[j] * v).sum();
                 assert_eq!(columns.square(j, &v), expected);
+                assert_eq!(columns.squares(Some(&v))[j], expected);
+                let expected: f64 = rows.iter().map(|row| row[j] * row[j]).sum();
+                assert_eq!(columns.squares(None)[j], expected);
             }
+            assert_eq!(columns.squares(None)[21], 37.0);
             assert_eq!(columns.dot(21, &v), v.iter().sum::<f64>());
             for h in [None, Some(v.as_slice())] {
                 let set = [7, 21, 3, 0, 20, 12];
                 let mut gram = Growing::default();
                 for (from, size) in [(0, 2), (2, 3), (3, 6)] {
                     gram.resize(size);
-                    columns.add_products(&design, &set[..size], from, h, &mut gram);
+                    columns.add_products(&set[..size], from, h, &mut gram);
                 }
                 let entry = |i: usize, j: usize| rows[i].get(j).copied().unwrap_or(1.0);
                 for (a, &j) in set.iter().enumerate() {
@@ -360,7 +423,7 @@ mod tests {
                     }
                 }
             }
-            let combined = columns.combine(&design, &all, &along);
+            let combined = columns.combine(&all, &along);
             for (row, combined) in rows.iter().zip(combined) {
                 let expected: f64 = row.iter().zip(&along).map(|(x, d)| x * d).sum();
                 assert_eq!(combined, expected + along[21]);

@@ -9,6 +9,7 @@
 
 mod column_model;
 mod columns;
+mod kept_columns;
 mod pulls;
 mod scores;
 mod set_gram;

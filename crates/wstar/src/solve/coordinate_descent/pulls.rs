@@ -3,8 +3,6 @@
 //! When the slopes move by Δ no pull moves by more than ‖xⱼ‖·‖Δ‖, so one that was far enough within its bound is known to be
 //! there still (the sphere test of L. El Ghaoui, V. Viallon and T. Rabbani, Safe feature elimination for the lasso, 2010).
 
-use rayon::prelude::*;
-
 use crate::penalty::Penalty;
 use crate::solve::coordinate_descent::columns::Columns;
 
@@ -25,9 +23,9 @@ pub(super) struct Pulls {
 impl Pulls {
     /// At these slopes.
     pub(super) fn new(columns: &Columns, parameters: usize, slopes: &[f64]) -> Self {
-        let all = (0..parameters).into_par_iter();
+        let all: Vec<usize> = (0..parameters).collect();
         Pulls {
-            gradient: all.map(|j| columns.dot(j, slopes)).collect(),
+            gradient: columns.dots(&all, slopes),
             drift: vec![0.0; parameters],
             slopes: slopes.to_vec(),
         }
@@ -75,7 +73,7 @@ impl Pulls {
     }
 
     fn look(&mut self, columns: &Columns, looked: &[usize]) {
-        let found: Vec<f64> = looked.par_iter().map(|&j| columns.dot(j, &self.slopes)).collect();
+        let found = columns.dots(looked, &self.slopes);
         for (&j, found) in looked.iter().zip(found) {
             (self.gradient[j], self.drift[j]) = (found, 0.0);
         }
@@ -99,7 +97,7 @@ mod tests {
         ) {
             let layout = Layout { outputs: 1, features: 12, intercept: false };
             let columns = Columns::new(&Design::from_rows(&rows).unwrap(), layout).unwrap();
-            let squares: Vec<f64> = (0..12).map(|j| columns.squared_length(j)).collect();
+            let squares = columns.squares(None);
             let penalties = vec![Penalty { l1, l2: 0.0 }; 12];
             let mut slopes = vec![1.0; 8];
             let mut pulls = Pulls::new(&columns, 12, &slopes);

@@ -1,7 +1,6 @@
 //! The Gram matrix of a working set. That of least squares is the same for every penalty, so it grows with the set,
 //! and with it the factor of the last face.
 
-use crate::data::Design;
 use crate::solve::coordinate_descent::columns::Columns;
 use crate::solve::orthant::{Factor, Growing};
 
@@ -18,14 +17,7 @@ pub(super) struct SetGram {
 impl SetGram {
     /// Takes in those of these columns that it does not have, and forgets others if they would make it larger than
     /// `most`. Rows count `h` times, or once.
-    pub(super) fn include(
-        &mut self,
-        design: &Design,
-        columns: &Columns,
-        chosen: &[usize],
-        h: Option<&[f64]>,
-        most: usize,
-    ) {
+    pub(super) fn include(&mut self, columns: &Columns, chosen: &[usize], h: Option<&[f64]>, most: usize) {
         let last = self.set.iter().chain(chosen).max().map_or(0, |&j| j + 1);
         let mut missing = vec![false; last];
         chosen.iter().for_each(|&j| missing[j] = true);
@@ -38,7 +30,7 @@ impl SetGram {
         let before = self.set.len();
         self.set.extend(new);
         self.matrix.resize(self.set.len());
-        columns.add_products(design, &self.set, before, h, &mut self.matrix);
+        columns.add_products(&self.set, before, h, &mut self.matrix);
     }
 
     /// Forgets the others.

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::oracle::{Layout, Rows};
 use crate::solve::coordinate_descent::columns::Columns;
@@ -69,11 +67,8 @@ impl SharedColumns {
     }
 
     /// ‖xⱼ‖² of every column.
-    pub(super) fn squares(&self, columns: &Columns, layout: Layout) -> &[f64] {
-        self.0.squares.get_or_init(|| {
-            let all = (0..layout.len()).into_par_iter();
-            all.map(|j| columns.squared_length(j)).collect()
-        })
+    pub(super) fn squares(&self, columns: &Columns) -> &[f64] {
+        self.0.squares.get_or_init(|| columns.squares(None))
     }
 
     /// Takes the last Gram matrix of rows that count once; it may be of no column.

@@ -81,7 +81,7 @@ pub(super) fn solve(
         settings.largest_set_gram,
     );
     let columns = shared.columns(rows, layout)?;
-    let squares = shared.squares(columns, layout);
+    let squares = shared.squares(columns);
     let steepest = steepest(problem.loss);
     let constant = match &rows.weights {
         &Weights::Same(weight) if problem.loss == LossName::Squared && weight > 0.0 => Some(weight),
@@ -104,7 +104,7 @@ pub(super) fn solve(
         }
         None => {
             let all: Vec<usize> = (0..layout.len()).collect();
-            (columns.combine(rows.design, &all, start), None)
+            (columns.combine(&all, start), None)
         }
     };
     let mut descent = Descent {
@@ -114,10 +114,10 @@ pub(super) fn solve(
         penalties: (0..layout.len()).map(|j| problem.penalty_of(j)).collect(),
         sizes: match &rows.weights {
             Weights::Same(weight) => squares.iter().map(|square| steepest * weight * square).collect(),
-            Weights::Each(weights) => (0..layout.len())
-                .into_par_iter()
-                .map(|j| steepest * columns.square(j, weights))
-                .collect(),
+            Weights::Each(weights) => {
+                let squares = columns.squares(Some(weights));
+                squares.iter().map(|square| steepest * square).collect()
+            }
         },
         scores: Scores::new(rows, problem.loss, scores),
         at: start.to_vec(),
@@ -182,7 +182,7 @@ pub(super) fn solve(
         if constant.is_some() && set.len() <= descent.largest_gram {
             // Columns whose products are known may as well take part.
             let most = descent.largest_gram;
-            descent.gram.include(rows.design, columns, &set, None, most);
+            descent.gram.include(columns, &set, None, most);
             set.clone_from(&descent.gram.set);
         }
         pulls.settle(columns, &set);
@@ -221,7 +221,7 @@ impl Descent<'_> {
     fn go_if_lower(&mut self, to: Vec<f64>) {
         let penalty = |at: &[f64]| -> f64 { at.iter().zip(&self.penalties).map(|(&w, p)| p.of(w)).sum() };
         let all: Vec<usize> = (0..to.len()).collect();
-        let scores = self.columns.combine(self.scores.rows.design, &all, &to);
+        let scores = self.columns.combine(&all, &to);
         let here = self.scores.value + penalty(&self.at);
         let there = Scores::new(self.scores.rows, self.loss, scores);
         if there.value + penalty(&to) < here {
@@ -233,9 +233,7 @@ impl Descent<'_> {
     fn score_afresh(&mut self, set: &[usize]) {
         let support: Vec<usize> = set.iter().copied().filter(|&j| self.at[j] != 0.0).collect();
         let weights: Vec<f64> = support.iter().map(|&j| self.at[j]).collect();
-        let design = self.scores.rows.design;
-        self.scores
-            .replace(self.columns.combine(design, &support, &weights));
+        self.scores.replace(self.columns.combine(&support, &weights));
     }
 
     /// The support and the weights nearest to leaving 0, in order.
@@ -272,6 +270,7 @@ impl Descent<'_> {
         target: f64,
         control: &Control<'_>,
     ) -> Result<()> {
+        self.columns.keep(set);
         let penalties: Vec<Penalty> = set.iter().map(|&j| self.penalties[j]).collect();
         let intercept = penalties.iter().any(|penalty| penalty.is_none());
         for _ in 0..MOST_STEPS {
@@ -293,7 +292,7 @@ impl Descent<'_> {
             // Afresh, for steps would add up their rounding.
             let (chosen, weights): (Vec<usize>, Vec<f64>) =
                 set.iter().zip(&next).filter(|(_, w)| **w != 0.0).unzip();
-            let scores = self.columns.combine(self.scores.rows.design, &chosen, &weights);
+            let scores = self.columns.combine(&chosen, &weights);
             let pairs = scores.iter().zip(&self.scores.scores);
             let moved: Vec<f64> = pairs.map(|(new, old)| new - old).collect();
             let next_penalty: f64 = next.iter().zip(&penalties).map(|(&w, p)| p.of(w)).sum();
@@ -334,10 +333,7 @@ impl Descent<'_> {
             if (squared && step == 1.0) || (-promised <= noise && gap <= 0.0) {
                 break;
             }
-            gradient = set
-                .par_iter()
-                .map(|&j| self.columns.dot(j, &self.scores.slopes))
-                .collect();
+            gradient = self.columns.dots(set, &self.scores.slopes);
         }
         Ok(())
     }
@@ -357,9 +353,7 @@ impl Descent<'_> {
         if set.len() <= self.largest_gram {
             if self.constant.is_none() {
                 self.gram = SetGram::default();
-                let design = self.scores.rows.design;
-                self.gram
-                    .include(design, self.columns, set, Some(curvatures), set.len());
+                self.gram.include(self.columns, set, Some(curvatures), set.len());
             }
             let times = self.constant.unwrap_or(1.0);
             let (matrix, factor) = (self.gram.matrix.view(), &mut self.gram.factor);
@@ -376,7 +370,6 @@ impl Descent<'_> {
             .map(|&j| self.columns.square(j, curvatures))
             .collect();
         let model = ColumnModel {
-            design: self.scores.rows.design,
             columns: self.columns,
             set,
             rows: curvatures,

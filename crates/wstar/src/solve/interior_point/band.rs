@@ -59,6 +59,7 @@ pub(super) fn solve(
         reduced.solve(options, problem, rows, start, tol, control)
     };
     let (near, ended) = run(&reduced, start, SAMPLE_TOL, control);
+    drop(reduced);
     if let Some(status) = ended {
         // Its multipliers are those of the sample.
         return Ok(Some(Solution {
@@ -246,8 +247,11 @@ impl Reduced {
         weights.extend(globs.iter().map(|glob| glob.weight));
         let features = layout.features;
         let design = if rows.design.is_sparse() {
-            let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
             let means = globs.iter().map(|glob| Row::Dense64(&glob.row));
+            let stored =
+                list.iter().map(|&i| rows.design.row(i).stored()).sum::<usize>() + globs.len() * features;
+            let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+            let mut starts = vec![0];
             for row in list.iter().map(|&i| rows.design.row(i)).chain(means) {
                 row.for_each(|j, x| {
                     indices.push(j as u32);

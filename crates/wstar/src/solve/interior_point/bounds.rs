@@ -74,7 +74,7 @@ impl<'a> Bounds<'a> {
     /// Takes in the current iterate; gives the gap, or an estimate while it is far from the tolerance.
     pub(super) fn update<S: Scalar>(
         &mut self,
-        run: &mut Run<'_, S>,
+        run: &Run<'_, S>,
         sums: &Totals<S>,
         normal: Option<&Normal<S>>,
         tol: f64,
@@ -87,19 +87,22 @@ impl<'a> Bounds<'a> {
             return rough.min(self.primal - self.dual);
         }
         // Scores move with every step; those of a rounded point are its own.
-        let scores = match S::EXTENDED {
-            true => self.scores(&theta),
-            false => run.entries.iter().map(|entry| entry.z.value()).collect(),
+        let own = S::EXTENDED.then(|| self.scores(&theta));
+        let score = |i: usize| {
+            own.as_ref()
+                .map_or_else(|| run.entries[i].z.value(), |own| own[i])
         };
-        self.offer(run, &scores, &theta, 1.0, false);
+        self.offer(run, score, &theta, 1.0, false);
         if self.problem.intercept == Intercept::Free {
-            self.offer(run, &scores, &theta, 1.0, true);
+            self.offer(run, score, &theta, 1.0, true);
         }
         self.offer_dual(run, sums, normal, &theta, dual);
         let gap = self.primal - self.dual;
         if Problem::relative(gap, self.primal) > tol {
+            // Together, for a search that goes over them often.
+            let scores: Vec<f64> = (0..run.entries.len()).map(score).collect();
             let factor = self.best_factor(run, &scores, &theta);
-            self.offer(run, &scores, &theta, factor, true);
+            self.offer(run, |i| scores[i], &theta, factor, true);
         }
         self.primal - self.dual
     }
@@ -121,7 +124,7 @@ impl<'a> Bounds<'a> {
             // Nothing is lost by that but rounding, or the slopes have not settled yet.
             self.primal = primal + SPARSE * tol * primal.abs().max(1.0);
             let scores = self.scores(&sparse);
-            self.offer(run, &scores, &sparse, 1.0, false);
+            self.offer(run, |i| scores[i], &sparse, 1.0, false);
         }
         let point = self.point(run);
         let multipliers = self.multipliers.unwrap_or_else(|| vec![0.0; self.rows.len()]);
@@ -142,7 +145,7 @@ impl<'a> Bounds<'a> {
     fn offer<S: Scalar>(
         &mut self,
         run: &Run<'_, S>,
-        scores: &[f64],
+        score: impl Fn(usize) -> f64 + Sync,
         theta: &[f64],
         factor: f64,
         place: bool,
@@ -153,16 +156,16 @@ impl<'a> Bounds<'a> {
         if place && self.problem.intercept == Intercept::Free && !self.problem.loss.is_smooth() {
             let features = run.layout.features;
             let old = theta[features];
-            let entries = run.entries.iter().zip(scores);
+            let entries = run.entries.iter().enumerate();
             theta[features] =
-                best_intercept(entries.map(|(e, z)| (e.weight, kink(e.piece), factor * z - old)));
+                best_intercept(entries.map(|(i, e)| (e.weight, kink(e.piece), factor * score(i) - old)));
             shift = theta[features] - old;
         }
         let rescored = (S::EXTENDED && place).then(|| self.scores(&theta));
         let loss = sum(run, |i, piece| {
             piece.value(match &rescored {
                 Some(scores) => scores[i],
-                None => factor * scores[i] + shift,
+                None => factor * score(i) + shift,
             })
         });
         let objective = loss + self.problem.penalty_value(&theta);
@@ -229,18 +232,20 @@ impl<'a> Bounds<'a> {
     /// nothing, and what rounding them does is repaired where the claim is made.
     fn offer_dual<S: Scalar>(
         &mut self,
-        run: &mut Run<'_, S>,
+        run: &Run<'_, S>,
         sums: &Totals<S>,
         normal: Option<&Normal<S>>,
         theta: &[f64],
         rough: Bound,
     ) {
-        // Slopes times weights: what X̃ᵀ is applied to.
-        let mut pulls: Vec<S> = run.entries.iter().map(|e| e.slope() * e.weight).collect();
+        // Slopes times weights: what X̃ᵀ is applied to. They are written out only where they are moved.
+        let own = || run.entries.iter().map(|e| e.slope() * e.weight);
+        let mut moved: Option<Vec<S>> = None;
         let mut bound = rough;
         let repaired = !S::EXTENDED;
         if repaired && self.problem.penalty.is_none() {
             let Some(normal) = normal else { return };
+            let mut pulls: Vec<S> = own().collect();
             let mut sum = sums.pull.clone();
             let mut left = f64::INFINITY;
             for _ in 0..MOST_PROJECTIONS {
@@ -254,22 +259,30 @@ impl<'a> Bounds<'a> {
                 let conjugate = self.sums_of(run, &mut pulls, &mut sum);
                 bound = self.bound(conjugate, &sum, theta);
             }
+            moved = Some(pulls);
         } else if repaired && self.problem.intercept == Intercept::Free {
             let entries = &run.entries;
-            let mut balanced: Vec<f64> = pulls.iter().map(|pull| pull.value()).collect();
+            let mut balanced: Vec<f64> = own().map(|pull| pull.value()).collect();
             balance(&mut balanced, |i| {
                 let (c, piece) = (entries[i].weight, entries[i].piece);
                 (c * piece.lo, c * piece.hi)
             });
-            pulls = balanced.into_iter().map(S::from).collect();
+            let mut pulls: Vec<S> = balanced.into_iter().map(S::from).collect();
             let mut sum = Vec::new();
             let conjugate = self.sums_of(run, &mut pulls, &mut sum);
             bound = self.bound(conjugate, &sum, theta);
+            moved = Some(pulls);
         }
         if bound.value > self.dual {
             self.dual = bound.value;
-            let multipliers = pulls.iter().map(|pull| pull.value() * -bound.shrink);
-            self.multipliers = Some(multipliers.collect());
+            let multiplier = |pull: S| pull.value() * -bound.shrink;
+            let mut multipliers = self.multipliers.take().unwrap_or_default();
+            multipliers.clear();
+            match moved {
+                Some(pulls) => multipliers.extend(pulls.into_iter().map(multiplier)),
+                None => multipliers.extend(own().map(multiplier)),
+            }
+            self.multipliers = Some(multipliers);
         }
     }
 

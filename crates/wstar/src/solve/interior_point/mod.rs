@@ -144,11 +144,12 @@ impl Solver for InteriorPoint {
             return Ok(self.run::<DoubleDouble>(problem, rows, start, control));
         }
         // Much is kept beside each row, and each is passed over often.
-        let Some(merged) = Merged::of(rows) else {
+        let Some(mut merged) = Merged::of(rows) else {
             return self.solve_plainly(problem, rows, start, control);
         };
+        let counts = merged.take_counts();
         let few = merged.rows();
-        let mut solution = self.run_counted::<f64>(problem, &few, Some(merged.counts()), start, control);
+        let mut solution = self.run_counted::<f64>(problem, &few, Some(counts), start, control);
         solution.dual = solution.dual.map(|dual| merged.spread(&dual, rows));
         Ok(solution)
     }
@@ -186,11 +187,12 @@ impl InteriorPoint {
         &self,
         problem: &Problem<'_>,
         rows: &Rows<'_>,
-        alike: Option<&[u32]>,
+        alike: Option<Vec<u32>>,
         start: &[f64],
         control: &mut Control<'_>,
     ) -> Solution {
-        let mut run = Run::<S>::new(problem, rows, alike, start);
+        let mut run = Run::<S>::new(problem, rows, alike.as_deref(), start);
+        drop(alike);
         let mut bounds = Bounds::new(problem, rows);
         let (status, iterations) = self.iterate(problem, &mut run, &mut bounds, control);
         let (parameters, dual) = bounds.finish(&mut run, control.tol);

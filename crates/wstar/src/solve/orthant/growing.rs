@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use faer::{MatMut, MatRef};
 
+/// It grows by at least so small a part of itself, that it need not be moved too often.
+const GROWTH: usize = 8;
+
 /// The matrix; memory that it may grow into is not touched before.
 #[derive(Debug, Default)]
 pub(crate) struct Growing {
@@ -60,14 +63,18 @@ impl Growing {
     /// Makes it larger, or smaller; what is new is there to be written.
     pub(crate) fn resize(&mut self, size: usize) {
         if size > self.stride {
-            let stride = size + size / 4;
-            let mut values = vec![0.0; stride * stride];
-            for j in 0..self.size {
-                values[j * stride..][..self.size].copy_from_slice(self.column(j));
+            let stride = size + size / GROWTH;
+            self.values.reserve_exact(stride * stride - self.values.len());
+            self.values.resize(self.size * stride, 0.0);
+            // In place, the last column first: a large matrix is never there twice.
+            for j in (1..self.size).rev() {
+                let from = j * self.stride;
+                self.values.copy_within(from..from + self.size, j * stride);
             }
-            (self.values, self.stride) = (values, stride);
+            self.stride = stride;
         }
         self.size = size;
+        self.values.resize(size * self.stride, 0.0);
     }
 
     /// Keeps some rows and columns, which are given in order.
@@ -77,7 +84,7 @@ impl Growing {
                 self.values[to * self.stride + row] = self.values[from * self.stride + at];
             }
         }
-        self.size = kept.len();
+        self.resize(kept.len());
     }
 
     /// A block of it.
