@@ -14,6 +14,8 @@ use crate::solve::least_squares::power_of_two;
 
 /// A start that fits better than this, relatively to none, is too near to the boundary.
 const WARMEST: f64 = 1e-3;
+/// So many dense rows tell the scale of their columns.
+const ENOUGH_ROWS: usize = 4096;
 
 /// What one pass over the entries sums up.
 #[derive(Debug, Clone, Default)]
@@ -339,8 +341,29 @@ pub(super) fn barrier_weight(rows: &Rows<'_>, count: impl Fn(usize) -> f64) -> f
     if mean > 0.0 { 1.0 / power_of_two(mean) } else { 1.0 }
 }
 
-/// Powers of two near 1/√(mean square of a column's non-zeros).
+/// Powers of two near 1/√(mean square of a column's non-zeros); those of dense rows by some of them, for near is enough.
 pub(in crate::solve) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f64> {
+    let step = match rows.design.is_sparse() {
+        true => 1,
+        false => (rows.len() / ENOUGH_ROWS).max(1),
+    };
+    let (mut squares, mut counts) = column_squares(rows, layout, step);
+    if step > 1 && squares[..layout.features].contains(&0.0) {
+        // A column that is rarely other than 0.
+        (squares, counts) = column_squares(rows, layout, 1);
+    }
+    let scale = |square: f64, count: f64| {
+        if square > 0.0 && square.is_finite() {
+            (-0.5 * (square / count).log2()).round().exp2()
+        } else {
+            1.0
+        }
+    };
+    squares.iter().zip(&counts).map(|(&s, &c)| scale(s, c)).collect()
+}
+
+/// The sum of squares of every column in one row of `step`, and how many of them are not 0.
+fn column_squares(rows: &Rows<'_>, layout: Layout, step: usize) -> (Vec<f64>, Vec<f64>) {
     let width = layout.len();
     let mut nothing = vec![(); rows.len()];
     type Sums = (Vec<f64>, Vec<f64>);
@@ -351,7 +374,8 @@ pub(in crate::solve) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f6
         |range, _, (squares, counts): &mut Sums| {
             squares.resize(width, 0.0);
             counts.resize(width, 0.0);
-            for i in range.filter(|&i| rows.weights.get(i) > 0.0) {
+            let taken = range.start.next_multiple_of(step)..range.end;
+            for i in taken.step_by(step).filter(|&i| rows.weights.get(i) > 0.0) {
                 match rows.design.row(i) {
                     Row::Dense32(x) => add_squares(x, squares, counts),
                     Row::Dense64(x) => add_squares(x, squares, counts),
@@ -365,14 +389,7 @@ pub(in crate::solve) fn column_scales(rows: &Rows<'_>, layout: Layout) -> Vec<f6
         add(&mut squares, square);
         add(&mut counts, count);
     }
-    let scale = |square: f64, count: f64| {
-        if square > 0.0 && square.is_finite() {
-            (-0.5 * (square / count).log2()).round().exp2()
-        } else {
-            1.0
-        }
-    };
-    squares.iter().zip(&counts).map(|(&s, &c)| scale(s, c)).collect()
+    (squares, counts)
 }
 
 fn add_squares<T: Copy + Into<f64>>(x: &[T], squares: &mut [f64], counts: &mut [f64]) {

@@ -13,7 +13,7 @@ use crate::data::Design;
 use crate::kernel::dense;
 use crate::kernel::double_double::{self, Compensated, DoubleDouble, add_products};
 use crate::oracle::{Layout, products};
-use crate::solve::least_squares::Extended;
+use crate::solve::least_squares::{Extended, Triangle};
 
 /// A kind of number, with the products of rows and the factorisation that it needs.
 pub(in crate::solve) trait Scalar:
@@ -55,10 +55,21 @@ pub(in crate::solve) trait Scalar:
     fn substitute(factor: &Self::Factor, b: &mut [Self]);
 }
 
+/// Up to this size plain loops are done before a library has begun.
+const SMALL: usize = 48;
+
+/// A factor in `f64`.
+pub(in crate::solve) enum Factor {
+    /// Lᵀ.
+    Small(Triangle),
+    /// L.
+    Large(Mat<f64>),
+}
+
 impl Scalar for f64 {
     const EPSILON: f64 = f64::EPSILON;
     const EXTENDED: bool = false;
-    type Factor = Mat<f64>;
+    type Factor = Factor;
 
     fn value(self) -> f64 {
         self
@@ -80,10 +91,17 @@ impl Scalar for f64 {
         dense::dot(a, b)
     }
 
-    fn factor(matrix: &[f64], width: usize, shift: f64) -> Option<Mat<f64>> {
-        let mut factor = Mat::from_fn(width, width, |i, j| {
-            matrix[j * width + i] + if i == j { shift } else { 0.0 }
-        });
+    fn factor(matrix: &[f64], width: usize, shift: f64) -> Option<Factor> {
+        let entry = |i: usize, j: usize| matrix[j * width + i] + if i == j { shift } else { 0.0 };
+        // A pivot this small is the rounding of 0, and all that is divided by it is noise.
+        let least = (width as f64 * f64::EPSILON).sqrt();
+        let regular = |pivot: f64| pivot > least && pivot.is_finite();
+        if width <= SMALL {
+            let factor = Triangle::of_small_gram(width, entry)?;
+            let all = (0..width).all(|j| regular(factor.get(j, j)));
+            return all.then_some(Factor::Small(factor));
+        }
+        let mut factor = Mat::from_fn(width, width, entry);
         // One thread: the bits of a parallel factorisation depend on how it was split.
         let scratch = cholesky_in_place_scratch::<f64>(width, Par::Seq, Default::default());
         let mut memory = MemBuffer::new(scratch);
@@ -95,18 +113,23 @@ impl Scalar for f64 {
             Default::default(),
         )
         .ok()?;
-        // A pivot this small is the rounding of 0, and all that is divided by it is noise.
-        let least = (width as f64 * f64::EPSILON).sqrt();
-        (0..width)
-            .all(|j| factor[(j, j)] > least && factor[(j, j)].is_finite())
-            .then_some(factor)
+        let all = (0..width).all(|j| regular(factor[(j, j)]));
+        all.then_some(Factor::Large(factor))
     }
 
-    fn substitute(factor: &Mat<f64>, b: &mut [f64]) {
+    fn substitute(factor: &Factor, b: &mut [f64]) {
         let length = b.len();
-        let mut b = MatMut::from_column_major_slice_mut(b, length, 1);
-        solve_lower_triangular_in_place(factor.as_ref(), b.as_mut(), Par::Seq);
-        solve_upper_triangular_in_place(factor.transpose(), b, Par::Seq);
+        match factor {
+            Factor::Small(factor) => {
+                factor.solve_transposed(length, b);
+                factor.solve(length, b);
+            }
+            Factor::Large(factor) => {
+                let mut b = MatMut::from_column_major_slice_mut(b, length, 1);
+                solve_lower_triangular_in_place(factor.as_ref(), b.as_mut(), Par::Seq);
+                solve_upper_triangular_in_place(factor.transpose(), b, Par::Seq);
+            }
+        }
     }
 }
 
@@ -177,5 +200,40 @@ impl Scalar for DoubleDouble {
     fn substitute(factor: &Extended, b: &mut [Self]) {
         let solution = factor.solve(b);
         b.copy_from_slice(&solution);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_loops_find_what_the_library_finds(
+            (width, rows) in (1..=SMALL).prop_flat_map(|width| (
+                Just(width),
+                prop::collection::vec(prop::collection::vec(-1.0..1.0f64, width), width + 5),
+            )),
+        ) {
+            // A Gram matrix with a diagonal of about 1 and more.
+            let entry = |i: usize, j: usize| {
+                rows.iter().map(|row| row[i] * row[j]).sum::<f64>() + if i == j { 1.0 } else { 0.0 }
+            };
+            let matrix: Vec<f64> = (0..width * width).map(|at| entry(at % width, at / width)).collect();
+            let b: Vec<f64> = rows.iter().map(|row| row[0]).take(width).collect();
+            let mut ours = b.clone();
+            f64::substitute(&f64::factor(&matrix, width, 0.0).unwrap(), &mut ours);
+            let mut theirs = b.clone();
+            let triangle = Triangle::of_gram(width, entry).unwrap();
+            triangle.solve_transposed(width, &mut theirs);
+            triangle.solve(width, &mut theirs);
+            for (ours, theirs) in ours.iter().zip(&theirs) {
+                prop_assert!((ours - theirs).abs() <= 1e-12, "{} {}", ours, theirs);
+            }
+            let mut broken = matrix;
+            broken[0] = -1.0;
+            prop_assert!(f64::factor(&broken, width, 0.0).is_none());
+        }
     }
 }

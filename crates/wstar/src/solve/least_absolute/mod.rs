@@ -43,7 +43,7 @@ const SAMPLE_TOL: f64 = 1e-5;
 const BAND_TOL: f64 = 1e-9;
 /// The relative gap that is enough for a sample from which Newton's method goes on, for each parameter and row of it:
 /// the sample errs by more.
-const ROUGH: f64 = 0.2;
+const ROUGH: f64 = 0.5;
 /// Rounds in which strays join the band; then all rows do.
 const MOST_ROUNDS: usize = 30;
 /// What is met, as a share of the largest target.
@@ -316,7 +316,7 @@ impl Run<'_, '_, '_> {
         let frame = self.frame;
         let mut begin = Begin {
             from: self.first(start),
-            list: frame.active.clone(),
+            list: Vec::new(),
             sides: vec![0; frame.rows.len()],
             fixed: None,
             guess: None,
@@ -330,6 +330,7 @@ impl Run<'_, '_, '_> {
         if worth(size) {
             let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
             let enough = ROUGH * frame.width() as f64 / size as f64;
+            begin.from = frame.nearer(&sampled, begin.from);
             match self.interior(&sampled, &begin.from, BAND_TOL, Some(enough))? {
                 Ok(inner) => begin.from = inner.at,
                 Err(status) => return Ok(Err(status)),
@@ -346,6 +347,7 @@ impl Run<'_, '_, '_> {
                 return Ok(Ok(begin));
             }
         }
+        begin.list.clone_from(&frame.active);
         let size = frame.band_size();
         if worth(size) {
             let sampled = frame.gather(&frame.sample(size, &mut random), None)?;
@@ -379,7 +381,7 @@ impl Run<'_, '_, '_> {
             && let Some(intercept) = at.get_mut(frame.layout.features)
         {
             // Of a few rows: near is enough.
-            let step = frame.active.len().div_ceil(1000).max(1);
+            let step = frame.active.len().div_ceil(200).max(1);
             *intercept = best_intercept(frame.active.iter().step_by(step).filter_map(|&i| {
                 let kink = Kink::new(self.problem.loss, frame.rows.targets[i])?;
                 Some((frame.rows.weights.get(i), kink, 0.0))

@@ -74,7 +74,11 @@ impl Fixed {
 
 impl<'a> Frame<'a> {
     pub(in crate::solve) fn new(rows: &'a Rows<'a>, layout: Layout, slopes: (f64, f64)) -> Self {
-        let active: Vec<usize> = (0..rows.len()).filter(|&i| rows.weights.get(i) > 0.0).collect();
+        let all = 0..rows.len();
+        let active: Vec<usize> = match rows.weights {
+            Weights::Same(weight) if weight > 0.0 => all.collect(),
+            _ => all.filter(|&i| rows.weights.get(i) > 0.0).collect(),
+        };
         Frame {
             rows,
             layout,

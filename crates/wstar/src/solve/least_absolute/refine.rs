@@ -32,6 +32,8 @@ const LEFT: f64 = 1.26;
 const BAND: f64 = 4.0;
 /// How many times as far as evenly spread rows a quarter of all reach where many are met.
 const PILED: f64 = 8.0;
+/// How many of a few rows tell a distance well enough for a curvature.
+const LEAST_OF_FEW: usize = 100;
 /// Rows that are copied at a time where a curvature is summed.
 const PIECE: usize = 256;
 /// Matrices that are summed side by side, at most, and numbers that they all have.
@@ -55,7 +57,6 @@ pub(super) struct Refined {
 /// A plane, and what all rows say of it.
 struct Plane {
     at: Vec<f64>,
-    rows: Vec<Seen>,
     /// The sum of slope times weight times row, on scaled columns.
     pull: Vec<f64>,
     loss: f64,
@@ -66,18 +67,23 @@ struct Plane {
 /// A row as it lies to a plane.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
-    residual: f64,
-    /// The residual's size in units of the row's reach; infinite if the row does not count.
-    distance: f64,
+    /// How much further than others its score may move.
+    reach: f64,
+    /// The residual in units of that; infinite if the row does not count.
+    signed: f64,
 }
 
-impl Plane {
-    /// The distances of some rows, evenly spread.
-    fn few(&self) -> Vec<f64> {
-        const FEW: usize = 1024;
-        let step = self.rows.len().div_ceil(FEW);
-        self.rows.iter().step_by(step).map(|row| row.distance).collect()
+impl Seen {
+    fn distance(self) -> f64 {
+        self.signed.abs()
     }
+}
+
+/// The distances of some rows, evenly spread.
+fn few(rows: &[Seen]) -> Vec<f64> {
+    const FEW: usize = 1024;
+    let step = rows.len().div_ceil(FEW);
+    rows.iter().step_by(step).map(|row| row.distance()).collect()
 }
 
 /// Those of the rows that are no further; without a branch, which would be mistaken too often.
@@ -86,7 +92,7 @@ fn up_to(furthest: f64, among: &[usize], rows: &[Seen]) -> Vec<usize> {
     let mut count = 0;
     for &i in among {
         list[count] = i;
-        count += usize::from(rows[i].distance <= furthest);
+        count += usize::from(rows[i].distance() <= furthest);
     }
     list.truncate(count);
     list
@@ -104,6 +110,36 @@ impl Frame<'_> {
         (cells.sqrt().ceil() as usize).max(LEAST_SAMPLE * self.width())
     }
 
+    /// A plane to start from on a sample: that of least squares, if it leaves less than the one given.
+    pub(super) fn nearer(&self, sampled: &Band, from: Vec<f64>) -> Vec<f64> {
+        let (width, all) = (self.width(), 0..sampled.targets.len());
+        let (mut gram, mut pull) = (vec![0.0; width * width], vec![0.0; width]);
+        add_gram(
+            &sampled.design,
+            all.clone(),
+            self.inner,
+            &sampled.weights,
+            &mut gram,
+        );
+        let pulls: Vec<f64> = (sampled.targets.iter().zip(&sampled.weights))
+            .map(|(y, weight)| weight * y)
+            .collect();
+        add_pulls(&sampled.design, all.clone(), self.inner, &pulls, &mut pull);
+        let Some(normal) = Normal::<f64>::new(gram, width) else {
+            return from;
+        };
+        let squares = normal.solve(&pull);
+        let loss = |at: &[f64]| -> f64 {
+            let residual = |i: usize| sampled.targets[i] - sampled.design.row(i).dot(at);
+            let (low, high) = self.slopes;
+            let of = |i: usize| sampled.weights[i] * (-low * residual(i)).max(-high * residual(i));
+            all.clone().map(of).sum()
+        };
+        // Also where it is not a number.
+        let nearer = loss(&squares) < loss(&from);
+        if nearer { squares } else { from }
+    }
+
     /// Rows between the optimum of a sample and that of all rows.
     fn between(&self, sample: usize) -> f64 {
         self.active.len() as f64 * (self.width() as f64 / sample.max(1) as f64).sqrt()
@@ -111,18 +147,19 @@ impl Frame<'_> {
 
     /// Newton's method from the optimum `at` of a sample; none where that does not lead down.
     pub(super) fn refine(&self, at: &[f64], sampled: &Band) -> Result<Option<Refined>> {
-        let reaches = self.reaches(sampled);
+        let mut rows = vec![Seen::default(); self.rows.len()];
         let mut between = self.between(sampled.targets.len());
-        let mut plane = self.plane(at.to_vec(), &reaches);
+        let mut plane = self.plane(at.to_vec(), &mut rows, Some(&self.known(sampled)));
         let mut steps = 0;
         for kernel in KERNELS {
-            let Some(next) = self.newton(&plane, &reaches, (kernel * between) as usize)? else {
+            let Some(next) = self.newton(&plane, &rows, (kernel * between) as usize)? else {
                 break;
             };
-            let next = self.plane(next, &reaches);
+            let next = self.plane(next, &mut rows, None);
             // Also where it is not a number.
             let down = next.loss < plane.loss;
             if !down {
+                plane = self.plane(plane.at, &mut rows, None);
                 break;
             }
             plane = next;
@@ -136,33 +173,33 @@ impl Frame<'_> {
         if 2 * size > self.active.len() {
             return Ok(None);
         }
-        let near = self.near(&plane, size);
-        if self.is_piled_up(&plane, size, near.0) {
+        let near = self.near(&rows, size);
+        if self.is_piled_up(&rows, size, near.0) {
             return Ok(None);
         }
-        self.band(plane, size, near).map(Some)
+        self.band(plane, &rows, size, near).map(Some)
     }
 
     /// Whether rows are met in such numbers that distances mean nothing: then an interior point must sort them out.
-    fn is_piled_up(&self, plane: &Plane, size: usize, furthest: f64) -> bool {
+    fn is_piled_up(&self, rows: &[Seen], size: usize, furthest: f64) -> bool {
         let many = self.active.len() / 4;
         let even = many as f64 / size as f64 * furthest;
-        let mut few = plane.few();
-        let at = many * few.len() / plane.rows.len();
+        let mut few = few(rows);
+        let at = many * few.len() / rows.len();
         nth(&mut few, at) > PILED * even
     }
 
     /// The band of a plane, of the rows up to this distance, and a first guess of the vertex.
-    fn band(&self, plane: Plane, size: usize, near: (f64, Vec<usize>)) -> Result<Refined> {
+    fn band(&self, plane: Plane, rows: &[Seen], size: usize, near: (f64, Vec<usize>)) -> Result<Refined> {
         let (furthest, mut list) = near;
         let tied = TIED * plane.sizes / self.active.len() as f64;
         let mut sides = vec![0i8; self.rows.len()];
         let among = list.len();
         for &i in &self.active {
-            let Seen { residual, distance } = plane.rows[i];
-            sides[i] = if residual > 0.0 { 1 } else { -1 };
-            let nearer = distance <= furthest;
-            if residual.abs() <= tied && !nearer {
+            let row = rows[i];
+            sides[i] = if row.signed > 0.0 { 1 } else { -1 };
+            let nearer = row.distance() <= furthest;
+            if row.distance() * row.reach <= tied && !nearer {
                 list.push(i);
             }
         }
@@ -176,7 +213,7 @@ impl Frame<'_> {
             .map(|(&i, &side)| -self.pull(i, side))
             .collect();
         add_pulls(&band.design, 0..list.len(), self.inner, &pulls, &mut pull);
-        let distances: Vec<f64> = list.iter().map(|&i| plane.rows[i].distance).collect();
+        let distances: Vec<f64> = list.iter().map(|&i| rows[i].distance()).collect();
         let guess = (list.len() <= 2 * size)
             .then(|| Guess::near(&band, self.width(), &distances, own))
             .flatten();
@@ -189,30 +226,35 @@ impl Frame<'_> {
         })
     }
 
-    /// Residuals, loss and slope at a plane.
-    fn plane(&self, at: Vec<f64>, reaches: &[f64]) -> Plane {
+    /// Residuals, loss and slope at a plane. What is known of each column tells the reach of the rows, if they do not know
+    /// it yet: their size in units of that.
+    fn plane(&self, at: Vec<f64>, rows: &mut [Seen], known: Option<&[f64]>) -> Plane {
         let (design, layout, width) = (self.rows.design, self.layout, self.width());
         let own = self.unscaled(&at);
-        let mut rows = vec![Seen::default(); self.rows.len()];
         type Sums = (Vec<f64>, f64, f64);
         let lanes = pass(
             design,
-            &mut rows,
+            rows,
             width,
             |range, seen, (pull, loss, sizes): &mut Sums| {
                 pull.resize(width, 0.0);
                 let mut each = vec![0.0; seen.len()];
+                if let Some(known) = known {
+                    let (columns, intercept) = known.split_at(layout.features);
+                    let intercept: f64 = intercept.iter().sum();
+                    design.squares(range.clone(), columns, &mut each);
+                    for (seen, square) in seen.iter_mut().zip(&each) {
+                        seen.reach = (square + intercept).sqrt().max(1e-100);
+                    }
+                }
                 scores(design, range.clone(), layout, &own, &mut each);
                 for ((i, seen), each) in range.clone().zip(seen).zip(&mut each) {
                     let residual = self.rows.targets[i] - *each;
                     let counts = self.rows.weights.get(i) > 0.0;
-                    *seen = Seen {
-                        residual,
-                        distance: if counts {
-                            residual.abs() / reaches[i]
-                        } else {
-                            f64::INFINITY
-                        },
+                    seen.signed = if counts {
+                        residual / seen.reach
+                    } else {
+                        f64::INFINITY
                     };
                     *loss += self.loss(i, residual);
                     *sizes += if counts { residual.abs() } else { 0.0 };
@@ -230,42 +272,28 @@ impl Frame<'_> {
         pull.resize(width, 0.0);
         Plane {
             at,
-            rows,
             pull: self.unscaled(&pull),
             loss,
             sizes,
         }
     }
 
-    /// How much further than others the score of each row may move: its size in units of what the sample knows of each
-    /// column. Columns that it lacks are unknown.
-    fn reaches(&self, sampled: &Band) -> Vec<f64> {
-        let (design, layout) = (self.rows.design, self.layout);
+    /// What a sample knows of each column. Columns that it lacks are unknown.
+    fn known(&self, sampled: &Band) -> Vec<f64> {
         let mut squares = vec![0.0; self.width()];
         for row in sampled.design.iter() {
             row.for_each(|j, x| squares[j] += x * x);
         }
-        let known: Vec<f64> = (squares.iter().zip(&self.scale))
+        (squares.iter().zip(&self.scale))
             .map(|(square, scale)| scale * scale / square.max(1e-6))
-            .collect();
-        let (columns, intercept) = known.split_at(layout.features);
-        let intercept: f64 = intercept.iter().sum();
-        let mut reaches = vec![0.0; self.rows.len()];
-        pass(design, &mut reaches, 1, |range, reaches, _: &mut ()| {
-            design.squares(range, columns, reaches);
-            reaches
-                .iter_mut()
-                .for_each(|reach| *reach = (*reach + intercept).sqrt().max(1e-100));
-        });
-        reaches
+            .collect()
     }
 
     /// The distance up to which there are so many rows beside one, and the rows up to there; by way of what a few of them
     /// tell to be near enough (R. W. Floyd and R. L. Rivest, Expected time bounds for selection, Comm. ACM 18, 1975).
-    fn near(&self, plane: &Plane, count: usize) -> (f64, Vec<usize>) {
-        let rows = &plane.rows;
+    fn near(&self, rows: &[Seen], count: usize) -> (f64, Vec<usize>) {
         let count = count.min(self.active.len() - 1);
-        let mut few = plane.few();
+        let mut few = few(rows);
         let likely = 2 * count * few.len() / rows.len() + 32;
         let mut list = Vec::new();
         if likely < few.len() {
@@ -275,16 +303,28 @@ impl Frame<'_> {
         if list.len() <= count {
             list.clone_from(&self.active);
         }
-        let mut distances: Vec<f64> = list.iter().map(|&i| rows[i].distance).collect();
+        let mut distances: Vec<f64> = list.iter().map(|&i| rows[i].distance()).collect();
         let furthest = nth(&mut distances, count);
         (furthest, up_to(furthest, &list, rows))
     }
 
-    /// One step, with the curvature of so many rows.
-    fn newton(&self, plane: &Plane, reaches: &[f64], count: usize) -> Result<Option<Vec<f64>>> {
+    /// A distance up to which there are about so many rows, and the rows up to there.
+    fn about(&self, rows: &[Seen], count: usize) -> (f64, Vec<usize>) {
+        let mut few = few(rows);
+        let likely = count * few.len() / rows.len();
+        // Fewer would tell too little.
+        if likely < LEAST_OF_FEW || likely >= few.len() {
+            return self.near(rows, count);
+        }
+        let furthest = nth(&mut few, likely);
+        (furthest, up_to(furthest, &self.active, rows))
+    }
+
+    /// One step, with the curvature of about so many rows.
+    fn newton(&self, plane: &Plane, rows: &[Seen], count: usize) -> Result<Option<Vec<f64>>> {
         let width = self.width();
         let (low, high) = self.slopes;
-        let (furthest, list) = self.near(plane, count);
+        let (furthest, list) = self.about(rows, count);
         if furthest <= 0.0 {
             return Ok(None);
         }
@@ -292,14 +332,14 @@ impl Frame<'_> {
         let lanes = (MOST_NUMBERS / (width * width).max(1)).clamp(2, MOST_LANES);
         let grams: Result<Vec<Vec<f64>>> = list
             .par_chunks(list.len().div_ceil(lanes).max(PIECE))
-            .map(|rows| {
+            .map(|list| {
                 let mut gram = vec![0.0; width * width];
-                for rows in rows.chunks(PIECE) {
-                    let near = self.gather(rows, None)?;
-                    let curvatures: Vec<f64> = (rows.iter())
-                        .map(|&i| self.rows.weights.get(i) * (high - low) / (2.0 * furthest * reaches[i]))
+                for list in list.chunks(PIECE) {
+                    let near = self.gather(list, None)?;
+                    let curvatures: Vec<f64> = (list.iter())
+                        .map(|&i| self.rows.weights.get(i) * (high - low) / (2.0 * furthest * rows[i].reach))
                         .collect();
-                    add_gram(&near.design, 0..rows.len(), self.inner, &curvatures, &mut gram);
+                    add_gram(&near.design, 0..list.len(), self.inner, &curvatures, &mut gram);
                 }
                 Ok(gram)
             })
@@ -431,14 +471,47 @@ mod tests {
     #[test]
     fn as_many_rows_as_were_asked_for_are_nearer() {
         with_frame((-1.0, 1.0), |frame| {
-            let plane = frame.plane(frame.scaled(&TRUTH), &vec![1.0; ROWS]);
-            let mut sorted: Vec<f64> = plane.rows.iter().map(|row| row.distance).collect();
+            let mut rows = vec![
+                Seen {
+                    reach: 1.0,
+                    signed: 0.0
+                };
+                ROWS
+            ];
+            frame.plane(frame.scaled(&TRUTH), &mut rows, None);
+            let mut sorted: Vec<f64> = rows.iter().map(|row| row.distance()).collect();
             sorted.sort_by(f64::total_cmp);
             for count in [0, 1, 30, 1000, 4000, frame.active.len() - 1] {
-                let (furthest, list) = frame.near(&plane, count);
+                let (furthest, list) = frame.near(&rows, count);
                 assert_eq!((furthest, list.len()), (sorted[count], count + 1));
             }
-            assert_eq!(frame.near(&plane, ROWS).0, sorted[frame.active.len() - 1]);
+            assert_eq!(frame.near(&rows, ROWS).0, sorted[frame.active.len() - 1]);
+            for count in [1000, ROWS / 4, ROWS / 2] {
+                let (furthest, list) = frame.about(&rows, count);
+                assert!(
+                    (list.len() as f64 / count as f64 - 1.0).abs() < 0.3,
+                    "{} of {count}",
+                    list.len()
+                );
+                let within = frame.active.iter().filter(|&&i| rows[i].distance() <= furthest);
+                assert!(within.eq(&list));
+            }
+        });
+    }
+
+    #[test]
+    fn least_squares_are_a_start_unless_a_better_one_is_known() {
+        with_frame((-1.0, 1.0), |frame| {
+            let all: Vec<usize> = frame.active.iter().copied().step_by(10).collect();
+            let sampled = frame.gather(&all, None).unwrap();
+            let loss = |at: &[f64]| -> f64 {
+                let at = frame.unscaled(at);
+                all.iter().map(|&i| frame.loss(i, frame.residual(i, &at))).sum()
+            };
+            let (nothing, truth) = (vec![0.0; frame.width()], frame.scaled(&TRUTH));
+            let found = frame.nearer(&sampled, nothing.clone());
+            assert!(loss(&found) < loss(&nothing) && loss(&found) < 1.1 * loss(&truth));
+            assert!(loss(&frame.nearer(&sampled, truth.clone())) <= loss(&truth));
         });
     }
 }

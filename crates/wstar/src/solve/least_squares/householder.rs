@@ -92,6 +92,28 @@ impl Triangle {
         })
     }
 
+    /// The same of a small matrix, column by column: what a library does before its first product takes longer.
+    pub(crate) fn of_small_gram(width: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Triangle> {
+        let mut values = vec![0.0; width * width];
+        for j in 0..width {
+            let (known, column) = values.split_at_mut(j * width);
+            for i in 0..j {
+                let own = &known[i * width..][..=i];
+                column[i] = (entry(i, j) - dot(&own[..i], &column[..i])) / own[i];
+            }
+            let square = entry(j, j) - dot(&column[..j], &column[..j]);
+            if !(square > 0.0 && square.is_finite()) {
+                return None;
+            }
+            column[j] = square.sqrt();
+        }
+        Some(Triangle {
+            rows: width,
+            columns: width,
+            values,
+        })
+    }
+
     /// 1/√(least eigenvalue of RᵀR) by a few steps of inverse iteration: the norm of R⁻¹, or a little less.
     pub(crate) fn inverse_norm(&self) -> f64 {
         let p = self.columns;
