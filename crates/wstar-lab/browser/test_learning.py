@@ -275,14 +275,21 @@ def test_a_line_of_ones_own_is_judged(visit):
 def test_methods_side_by_side(visit):
     page = visit("lesson=outliers")
     page.click("#compare-button")
-    page.until(lambda: "A line can get all points right" in page.text("#compare-told"))
-    cards = dict(
-        zip(
-            page.locator(".card h3").all_inner_texts(),
-            page.locator("[data-errors]").all_inner_texts(),
-            strict=True,
-        )
-    )
+    # All at one moment: a fit that comes back compares once more.
+    look = """() => [
+        document.querySelector("#compare-told").innerText,
+        Object.fromEntries([...document.querySelectorAll(".card")].map((card) =>
+            [card.querySelector("h3").innerText, card.querySelector("[data-errors]").innerText])),
+    ]"""
+    seen = []
+
+    def told():
+        seen[:] = page.page.evaluate(look)
+        return "A line can get all points right" in seen[0]
+
+    page.until(told)
+    cards = seen[1]
+    assert len(cards) == 6
     assert cards["logistic regression"] == "0 errors (the fewest)"
     assert int(cards["least squares on ±1"].split()[0]) >= 3, "far points pull it"
 

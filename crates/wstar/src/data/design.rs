@@ -392,12 +392,7 @@ impl Design {
                 values[at]
             )));
         }
-        Ok(if values.iter().all(|&v| exact_in_f32(v)) {
-            let narrow: Vec<f32> = values.iter().map(|&v| v as f32).collect();
-            Design::Dense32(Dense::new(narrow, rows, features)?)
-        } else {
-            Design::Dense64(Dense::new(values, rows, features)?)
-        })
+        Ok(Design::Dense64(Dense::new(values, rows, features)?).narrowest())
     }
 
     /// A sparse design from its parts, in the narrowest storage that is exact.
@@ -415,37 +410,35 @@ impl Design {
                 values[at]
             )));
         }
-        Ok(if values.iter().all(|&v| exact_in_f32(v)) {
-            let narrow: Vec<f32> = values.iter().map(|&v| v as f32).collect();
-            Design::Sparse32(Csr::new(starts, indices, narrow, features)?)
-        } else {
-            Design::Sparse64(Csr::new(starts, indices, values, features)?)
-        })
+        Ok(Design::Sparse64(Csr::new(starts, indices, values, features)?).narrowest())
     }
 
     /// The same rows in the narrowest storage that is exact.
     #[must_use]
     pub(crate) fn narrowest(self) -> Self {
-        match self {
-            Design::Sparse64(matrix) if matrix.values.par_iter().all(|&v| exact_in_f32(v)) => {
-                let narrow: Vec<f32> = matrix.values.par_iter().map(|&v| v as f32).collect();
-                Design::Sparse32(Csr {
-                    starts: matrix.starts,
-                    indices: matrix.indices,
-                    values: narrow.into(),
-                    features: matrix.features,
-                })
-            }
-            Design::Dense64(matrix) if matrix.values.par_iter().all(|&v| exact_in_f32(v)) => {
-                let narrow: Vec<f32> = matrix.values.par_iter().map(|&v| v as f32).collect();
+        let narrow = |values: &[f64]| {
+            let exact = values.par_iter().all(|&v| exact_in_f32(v));
+            exact.then(|| values.par_iter().map(|&v| v as f32).collect::<Vec<f32>>())
+        };
+        let narrower = match &self {
+            Design::Dense64(matrix) => narrow(&matrix.values).map(|values| {
                 Design::Dense32(Dense {
-                    values: narrow.into(),
+                    values: values.into(),
                     rows: matrix.rows,
                     features: matrix.features,
                 })
-            }
-            as_it_is => as_it_is,
-        }
+            }),
+            Design::Sparse64(matrix) => narrow(&matrix.values).map(|values| {
+                Design::Sparse32(Csr {
+                    starts: matrix.starts.clone(),
+                    indices: matrix.indices.clone(),
+                    values: values.into(),
+                    features: matrix.features,
+                })
+            }),
+            _ => None,
+        };
+        narrower.unwrap_or(self)
     }
 
     /// The rows at the given positions, in that order, in the same storage.

@@ -110,10 +110,8 @@ impl Plan {
 fn parse(text: &[u8], parts: &[Range<usize>], plan: Plan, done: &(dyn Fn(Range<usize>) + Sync)) -> Joined {
     let next = AtomicUsize::new(0);
     let joined = Mutex::new(Joined::new(plan));
-    let (lock, turn) = (
-        || joined.lock().unwrap_or_else(PoisonError::into_inner),
-        Condvar::new(),
-    );
+    let lock = || joined.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = Condvar::new();
     let work = || {
         let mut part = Part::default();
         loop {
