@@ -19,6 +19,7 @@ mod raw;
 mod row;
 mod scale;
 mod schema;
+mod select;
 mod split;
 mod table;
 mod target;
