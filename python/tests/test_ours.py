@@ -306,6 +306,11 @@ def test_paths_are_those_of_scikit_learn(sparse):
         # Without the models it is the same to the bit.
         for kept, found in zip((alphas, coefs, gaps), ours(rows, y, n_alphas=20, tol=1e-10)):
             np.testing.assert_array_equal(kept, found)
+        short = ours(rows.astype(np.float32), y, n_alphas=3)[1]
+        assert (
+            coefs.dtype == np.float64
+            and short.dtype == theirs(rows.astype(np.float32), y, n_alphas=3)[1].dtype
+        )
         # Each is what its own fit finds.
         alone = wstar.ElasticNet(
             alpha=alphas[7], l1_ratio=models[7].l1_ratio, fit_intercept=False, tol=1e-10

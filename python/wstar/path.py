@@ -131,7 +131,7 @@ def enet_path(
     _engine.fit_each(first._table(X, target, None), asked, first._threads(X), take)
     for message, category in told:
         warn(message, category)
-    coefs = np.zeros((X.shape[1], len(alphas)))
+    coefs = np.zeros((X.shape[1], len(alphas)), dtype=X.dtype)
     for k, (places, values) in enumerate(chosen):
         coefs[places, k] = values
     found = (alphas, coefs, np.array(gaps))

@@ -162,3 +162,20 @@ fn shrink<T>(array: &mut Vec<T>) {
         array.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_pile_up_only_so_far_and_go_in_their_order() {
+        let (mut joined, parts) = (Joined::new(Plan::new(None)), MOST_EARLY + 2);
+        for number in 1..parts {
+            assert!(!joined.is_far_ahead(), "before part {number}");
+            joined.take(number, Part::default(), parts);
+        }
+        assert!(joined.is_far_ahead());
+        joined.take(0, Part::default(), parts);
+        assert!(!joined.is_far_ahead() && joined.next == parts && joined.early.is_empty());
+    }
+}

@@ -38,8 +38,7 @@ impl Curved for ColumnModel<'_> {
 
     fn product(&mut self, face: &[usize], along: &[f64]) -> Result<Vec<f64>> {
         let pulls = self.pulls_of(face, along);
-        let chosen: Vec<usize> = face.iter().map(|&j| self.set[j]).collect();
-        Ok(self.columns.dots(&chosen, &pulls))
+        Ok(self.columns.dots(&self.chosen(face), &pulls))
     }
 
     fn shift(&mut self, face: &[usize], by: &[f64]) -> Result<()> {
@@ -101,9 +100,13 @@ impl Stepped for ColumnModel<'_> {
 }
 
 impl ColumnModel<'_> {
+    /// The columns of a face.
+    fn chosen(&self, face: &[usize]) -> Vec<usize> {
+        face.iter().map(|&j| self.set[j]).collect()
+    }
+
     fn pulls_of(&self, face: &[usize], along: &[f64]) -> Vec<f64> {
-        let chosen: Vec<usize> = face.iter().map(|&j| self.set[j]).collect();
-        let mut pulls = self.columns.combine(&chosen, along);
+        let mut pulls = self.columns.combine(&self.chosen(face), along);
         pulls.iter_mut().zip(self.rows).for_each(|(pull, h)| *pull *= h);
         pulls
     }

@@ -116,7 +116,7 @@ impl<'a> Bounds<'a> {
             let normal = run.normal(&sums);
             self.update(run, &sums, normal.as_ref(), f64::INFINITY);
         }
-        let (primal, point) = (self.primal, self.point(run));
+        let point = self.point(run);
         let sparse: Vec<f64> = point
             .iter()
             .zip(&run.kinks)
@@ -124,20 +124,27 @@ impl<'a> Bounds<'a> {
             .collect();
         if sparse != point {
             // Nothing is lost by that but rounding, or the slopes have not settled yet.
-            self.primal = primal + SPARSE * tol * primal.abs().max(1.0);
-            let scores = self.scores(&sparse);
-            self.offer(run, |i| scores[i], &sparse, 1.0, false);
+            self.offer_instead(run, &sparse, SPARSE * tol * self.primal.abs().max(1.0));
         }
         if self.problem.penalty.l2 == 0.0 && !self.problem.loss.is_smooth() {
             // The optimum of a linear programme of short numbers often is one of short numbers: as good is enough.
             let short: Vec<f64> = self.point(run).iter().map(|&w| shortened(w)).collect();
-            let scores = self.scores(&short);
-            self.primal = self.primal.next_up();
-            self.offer(run, |i| scores[i], &short, 1.0, false);
+            self.offer_instead(run, &short, 0.0);
         }
         let point = self.point(run);
         let multipliers = self.multipliers.unwrap_or_else(|| vec![0.0; self.rows.len()]);
         (point, multipliers)
+    }
+
+    /// Offers a point that is welcome even if its objective is greater by so much.
+    fn offer_instead<S: Scalar>(&mut self, run: &Run<'_, S>, theta: &[f64], more: f64) {
+        let (best, most) = (self.primal, (self.primal + more).next_up());
+        let scores = self.scores(theta);
+        self.primal = most;
+        self.offer(run, |i| scores[i], theta, 1.0, false);
+        if self.primal == most {
+            self.primal = best;
+        }
     }
 
     /// Scores of the rows at a point.

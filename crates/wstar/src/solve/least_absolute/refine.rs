@@ -489,7 +489,7 @@ mod tests {
             for count in [1000, ROWS / 4, ROWS / 2] {
                 let (furthest, list) = frame.about(&rows, count);
                 assert!(
-                    (list.len() as f64 / count as f64 - 1.0).abs() < 0.3,
+                    (list.len() as f64 / count as f64 - 1.0).abs() < 0.15,
                     "{} of {count}",
                     list.len()
                 );
