@@ -1,7 +1,7 @@
-"""Runs one contender in a process of its own: seconds, peak memory, and what it says about itself.
+"""Runs one contender in a separate process: seconds, peak memory, and the numbers that it reports.
 
-A contender is either a command (ours, LIBLINEAR) or a function of a peer's adapter, which then runs
-in a fresh Python (`inside`), so that no run sees the memory, the caches or the imports of another.
+A contender is a command (ours, LIBLINEAR) or a function of the adapter of a peer, which runs in a new
+Python process (`inside`), so that runs do not share memory, caches or imports.
 """
 
 import importlib
@@ -15,12 +15,12 @@ import sys
 import threading
 import time
 
-# Seconds above which a suite with slow contenders runs one only once.
+# Seconds above which a contender of a slow suite runs only once.
 PATIENCE = 60
 
 
 class TooSlow(Exception):
-    """A contender that was stopped because nobody waits for it any longer."""
+    """A contender that exceeded its time limit and was stopped."""
 
 
 def command(arguments, accept=(0,), patience=None):
@@ -29,7 +29,7 @@ def command(arguments, accept=(0,), patience=None):
     It is stopped after `patience` seconds, which raises TooSlow.
     """
     start = time.perf_counter()
-    # The peak that wait4 reports is never below the parent's own: keep the parent small.
+    # The peak that wait4 reports is at least that of the parent, so the parent must stay small.
     process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     stop = threading.Timer(patience, process.kill) if patience else None
     if stop:
@@ -48,9 +48,9 @@ def command(arguments, accept=(0,), patience=None):
 
 
 def inside(module, function, *arguments, patience=None):
-    """Runs module.function(*arguments) in a fresh Python; its dictionary joins the measurement.
+    """Runs module.function(*arguments) in a new Python process; its dictionary is added to the measurement.
 
-    What the function prints is not its answer: only the last line is.
+    Only the last printed line is the result of the function.
     """
     run = command([sys.executable, __file__, module, function, *arguments], patience=patience)
     return run | json.loads(run.pop("output").splitlines()[-1])
@@ -64,15 +64,14 @@ def timed(call):
 
 
 def watched(call):
-    """The result of a call, its seconds, and the most memory the process had meanwhile.
+    """The result of a call, its seconds, and the peak memory of the process during the call.
 
-    What was needed before, to bring the data into the form that the call takes, is not counted;
-    the data themselves are.
+    Memory that was only needed to convert the data beforehand is not counted; the data themselves are.
     """
     try:
         pathlib.Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        # The peak since the process began is all there is elsewhere than on Linux.
+        # On systems other than Linux only the peak since the start of the process is available.
         result, seconds = timed(call)
         return result, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     result, seconds = timed(call)
@@ -82,10 +81,10 @@ def watched(call):
 
 
 def interleaved(contenders, rounds, patience=float("inf")):
-    """Runs every contender once a round, so that a noisy minute falls on all of them alike.
+    """Runs every contender once per round, so that disturbances of the machine affect all of them equally.
 
-    `contenders` maps a name to a function that returns {"seconds", "wall", "peak_bytes", ...}. One that
-    needs more than `patience` seconds runs once only.
+    `contenders` maps a name to a function that returns {"seconds", "wall", "peak_bytes", ...}. A contender
+    that needs more than `patience` seconds runs only once.
     """
     runs = {name: [] for name in contenders}
     for i in range(rounds):
@@ -99,9 +98,9 @@ def interleaved(contenders, rounds, patience=float("inf")):
 
 
 def summary(runs):
-    """Medians, with every single measurement kept beside them."""
+    """Medians, together with all measurements."""
     facts = {key: value for key, value in runs[0].items() if key not in ("seconds", "wall", "peak_bytes")}
-    # How far above the best objective: a contender with threads need not end at the same place twice.
+    # The distance from the best objective: with threads it can differ from run to run.
     facts |= {"above": max(run["above"] for run in runs)} if "above" in facts else {}
     return facts | {
         "seconds": statistics.median(run["seconds"] for run in runs),

@@ -1,4 +1,4 @@
-"""Where results go: a JSON file a day, and the tables of the README; and the machine they belong to."""
+"""Stores results: a JSON file per day, the tables of the README, and a description of the machine."""
 
 import json
 import os
@@ -12,14 +12,14 @@ WORK = BENCH / "work"
 
 
 def machine():
-    """What a reader needs to judge the numbers."""
+    """The description of the machine."""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        # Above the number of cores the machine was not quiet.
+        # A load above the number of cores means that the machine was busy.
         "load_at_start": load(),
         "commit": commit(),
     }
@@ -35,24 +35,24 @@ def processor():
 
 
 def commit():
-    """The commit that was measured, marked if the code had changes on top of it."""
+    """The measured commit, marked if the working tree had changes."""
     describe = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     run = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False)
     return run.stdout.strip() or None
 
 
 def load():
-    """How busy the machine is."""
+    """The load of the machine."""
     return round(os.getloadavg()[0], 2)
 
 
 def folder(date, quick=False):
-    """Where the results of a date are kept; those of quick runs are no part of the repository."""
+    """The folder of the results of a date; results of quick runs are not part of the repository."""
     return WORK / "quick/results" if quick else BENCH / "runs" / date
 
 
 def keep(suite, result, table):
-    """Writes the results of a suite, alone and among all of that date, and its table into the README.
+    """Writes the results of a suite to its own file and to the file of the date, and its table into the README.
 
     A quick run is written to work/ only.
     """
@@ -60,14 +60,14 @@ def keep(suite, result, table):
     folder(date, quick).mkdir(parents=True, exist_ok=True)
     path = folder(date, quick) / f"{suite}.json"
     path.write_text(text(result))
-    (folder(date, quick) / "results.json").write_text(text(kept(date, quick)))
+    (folder(date, quick) / "results.json").write_text(text(stored(date, quick)))
     if not quick:
         show(suite, table)
     return path.relative_to(ROOT)
 
 
-def kept(date, quick=False):
-    """The results of all suites of a date, by their names."""
+def stored(date, quick=False):
+    """The results of all suites of a date, by name."""
     files = sorted(folder(date, quick).glob("*.json"))
     return {file.stem: json.loads(file.read_text()) for file in files if file.stem != "results"}
 
@@ -83,7 +83,7 @@ def show(name, table):
 
 
 def between_markers(text, suite, table):
-    """`text` with `table` in the place of what stands between the markers of the suite."""
+    """`text` with the part between the markers of the suite replaced by `table`."""
     start, end = f"<!-- {suite}: start -->", f"<!-- {suite}: end -->"
     head, _, rest = text.partition(start)
     _, found, tail = rest.partition(end)

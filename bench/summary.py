@@ -34,11 +34,11 @@ def row(
 
 
 def remark(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
-    """What must be said of a row for it to be read rightly."""
+    """A remark that a reader of the row needs."""
     said = []
     if theirs.get("above", 0) > 1e-6:
         near = theirs.get("setting", {}).get("above", 1) <= 1e-6
-        again = "though it had come near enough before: to be calibrated again" if near else "and comes no nearer"
+        again = "although this setting was sufficient before" if near else "and no setting is sufficient"
         said.append(f"the peer ends {theirs['above']:.1e} above the optimum {again}")
     if ours.get("relative_gap", 0) > 1e-6 or ours.get("above", 0) > 1e-6 or not ours.get("holds", True):
         said.append("OURS IS NOT WITHIN 1e-6")
@@ -46,7 +46,7 @@ def remark(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
-    """A ratio below the one to reach stands in italics."""
+    """The table; a ratio below the one to reach is in italics."""
     lines = list(HEAD)
     for one in rows:
         reached = one["at_least"] is None or one["ratio"] >= one["at_least"]
@@ -66,7 +66,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Three digits in the unit that suits."""
+    """Three digits in a suitable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}" if seconds < 1000 * scale else f"{seconds / scale:.0f} {unit}"

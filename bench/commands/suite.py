@@ -1,4 +1,4 @@
-"""From a file to a model by command lines, whole processes: a certified fit, and one pass of an online learner."""
+"""Command lines from a file to a model, whole processes: a certified fit, and one pass of an online learner."""
 
 import json
 from typing import Any
@@ -51,7 +51,7 @@ def train(path: Any, file: dict[str, Any], quick: bool) -> dict[str, Any]:
 
 
 def objective(path: Any, run: dict[str, Any]) -> dict[str, Any]:
-    """A run with the objective of its weights in their place."""
+    """A run in which the objective replaces the weights."""
     weights = record.WORK / "weights.json"
     weights.write_text(json.dumps(run.pop("weights")))
     arguments = [str(path), str(weights), json.dumps(SQUARED_HINGE)]

@@ -1,7 +1,7 @@
-"""The cheapest sufficient setting of every peer's solvers: found once, kept, and only checked in later runs.
+"""The cheapest sufficient setting of each solver of each peer: determined once, stored, and only checked in later runs.
 
-A peer climbs the ladder of tolerances of each of its solvers until its objective is within WITHIN of the best
-known. What it found is kept in settings.json under the workload, with the versions and the set it holds for.
+The tolerance of each solver is decreased until its objective is within WITHIN of the best known. The result is
+stored in settings.json under the workload, with the versions and the set for which it is valid.
 """
 
 import json
@@ -14,27 +14,27 @@ import measure
 import record
 
 WITHIN = 1e-6
-# Seconds of a process beside its fit (imports, compilation, loading, judging), and of one before anything is known.
+# Seconds of a process besides its fit (imports, compilation, loading, evaluation), and the limit of the first process.
 ASIDE = 120
 PATIENCE = 300
-# A solver that needs so many times the best time known is left alone.
+# A solver that needs this multiple of the best time known is not calibrated further.
 HOPELESS = 3
 
 
 def above(objective: list[float], best: list[float]) -> float:
-    """How far above the best, relative; the worst of all values of a path."""
+    """The relative distance from the best objective; the largest one of a path."""
     return max((own - least) / max(abs(least), 1.0) for own, least in zip(objective, best))
 
 
-class Kept:
-    """The file of settings: that of the full sets is part of the repository, that of quick runs is not."""
+class StoredSettings:
+    """The file of settings. The file of the full sets is part of the repository, the file of quick runs is not."""
 
     def __init__(self, quick: bool) -> None:
         self.path = record.WORK / "quick/settings.json" if quick else pathlib.Path(__file__).with_name("settings.json")
         self.found = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def get(self, name: str, key: dict[str, Any]) -> dict[str, Any] | None:
-        """What was found for the same set, task and versions."""
+        """The stored result for the same set, task and versions."""
         found = self.found.get(name)
         return found if found and found["key"] == key else None
 
@@ -51,13 +51,13 @@ class Kept:
         self.path.write_text(record.text(dict(sorted(self.found.items()))))
 
 
-# Runs a peer once at a setting, for at most so many seconds.
+# Runs a peer once at a setting, for at most a number of seconds.
 Fit = Callable[[dict[str, Any], float | None], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """What calibration must know of a peer."""
+    """The properties of a peer that calibration needs."""
 
     version: str
     ladders: list[dict[str, Any]]
@@ -67,29 +67,29 @@ class Peer:
 def calibrated(
     name: str, key: dict[str, Any], peers: dict[str, Peer], reference: Callable[[], list[float]], quick: bool
 ) -> dict[str, Any]:
-    """The best objective known and the best setting of each solver, from the file or by trying.
+    """The best objective known and the best setting of each solver, from the file or by calibration.
 
-    `key` says what the settings hold for, beside the versions; `reference` finds the best objective known.
+    `key` identifies, with the versions, what the settings are valid for; `reference` computes the best objective known.
     """
-    kept = Kept(quick)
+    stored = StoredSettings(quick)
     key = key | {"versions": {name: peer.version for name, peer in peers.items()}}
-    if found := kept.get(name, key):
+    if found := stored.get(name, key):
         return found
     print(f"   calibrating {name}", flush=True)
-    field = {name: hurried(peer) for name, peer in peers.items()} if quick else peers
+    field = {name: quick_peer(peer) for name, peer in peers.items()} if quick else peers
     found = {"key": key} | calibrate(field, reference())
-    kept.put(name, found)
+    stored.put(name, found)
     return found
 
 
-def hurried(peer: Peer) -> Peer:
-    """For a quick run: the first solver, at tolerances that often suffice."""
+def quick_peer(peer: Peer) -> Peer:
+    """For a quick run: the first solver only, at tolerances that are usually sufficient."""
     ladders = peer.ladders[:1]
     return replace(peer, ladders=[one | {"tolerances": one["tolerances"][3:5] or one["tolerances"]} for one in ladders])
 
 
 def calibrate(peers: dict[str, Peer], best: list[float]) -> dict[str, Any]:
-    """The best step of every solver, the best solver first."""
+    """The best setting of every solver, the best solver first."""
     settings: list[dict[str, Any]] = []
     fastest = float("inf")
     for name, peer in peers.items():
@@ -101,13 +101,13 @@ def calibrate(peers: dict[str, Peer], best: list[float]) -> dict[str, Any]:
 
 
 def rank(step: dict[str, Any]) -> tuple:
-    """Sufficient ones by time; the others, behind them, by how near they come."""
+    """Sufficient settings by time; after them the others, by their distance from the best objective."""
     sufficient = step["above"] <= WITHIN
     return not sufficient, step["seconds"] if sufficient else step["above"]
 
 
 def climb(name: str, fit: Fit, ladder: dict, best: list[float], fastest: float) -> list[dict[str, Any]]:
-    """Tightens one solver's tolerance until it is near enough, too slow, or no nearer than before."""
+    """Decreases the tolerance of a solver until it is sufficient, too slow, or does not improve the objective."""
     steps: list[dict[str, Any]] = []
     patience = min(PATIENCE, ASIDE + 2 * HOPELESS * fastest)
     for tolerance in ladder["tolerances"]:
@@ -116,7 +116,7 @@ def climb(name: str, fit: Fit, ladder: dict, best: list[float], fastest: float) 
         try:
             run = fit(setting, patience)
         except (measure.TooSlow, RuntimeError) as reason:
-            # What is too slow or fails at one tolerance does no better at a tighter one.
+            # A solver that is too slow or fails at one tolerance does not improve at a smaller one.
             print(f"   {label:<48} {reason}", flush=True)
             break
         step = setting | {"seconds": round(run["seconds"], 4), "above": above(run["objective"], best)}
@@ -125,7 +125,7 @@ def climb(name: str, fit: Fit, ladder: dict, best: list[float], fastest: float) 
         steps.append(step)
         if step["above"] <= WITHIN or run["seconds"] > HOPELESS * fastest:
             break
-        # The same place twice in a row, at a tolerance that is not loose any more.
+        # The same objective twice in a row, at a tolerance that is no longer loose.
         if stuck and float(tolerance) <= 1e-6:
             break
     return steps

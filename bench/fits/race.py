@@ -1,4 +1,4 @@
-"""Ours and the peers at their calibrated settings, interleaved."""
+"""Timed rounds of ours and the peers at their calibrated settings, interleaved."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,13 @@ from fits import calibration
 from peers import fitting, wstar
 
 ROUNDS = 3
-# Solvers that run in the timed rounds: the best by calibration, and those that may only have been unlucky there.
+# Maximum number of solvers in the timed rounds: the best by calibration, and others within its measurement error.
 FIELD = 3
 CLOSE = 2
 
 
 def race(workload: Any, quick: bool, field: int = FIELD) -> dict[str, Any] | None:
-    """One fit of arrays by ours and by the peers in Python; none where the set is absent."""
+    """One fit of arrays by ours and by the peers in Python; None if the set is absent."""
     made = workload.set(quick)
     if made is None:
         return None
@@ -52,7 +52,7 @@ def contest(
     quick: bool,
     field: int = FIELD,
 ) -> dict[str, Any]:
-    """Calibrates the peers where that has not been done, then times the best of them beside ours."""
+    """Calibrates the peers that are not calibrated yet, then times the best of them and ours."""
     numbers = {fact: file[fact] for fact in ("rows", "features", "entries", "digest")}
     found = calibration.calibrated(name, {"task": task, "set": numbers}, peers, reference, quick)
     best, settings = found["best"], found["settings"]
@@ -66,8 +66,8 @@ def contest(
     for one, step in chosen.items():
         runs[one] |= {"setting": step, "version": peers[step["peer"]].version}
         if step["above"] <= calibration.WITHIN < runs[one]["above"]:
-            print(f"   {one} does not suffice any more: the next run calibrates {name} again", flush=True)
-            calibration.Kept(quick).drop(name)
+            print(f"   {one} is no longer sufficient: the next run calibrates {name} again", flush=True)
+            calibration.StoredSettings(quick).drop(name)
     return {
         "best": best if len(best) == 1 else None,
         "commit": record.commit(),
@@ -79,19 +79,19 @@ def contest(
 
 
 def label(step: dict[str, Any], file: dict[str, Any]) -> str:
-    """A peer and its solver, and the form of its data where that is a choice."""
+    """A peer and its solver, and the form of its data if there is a choice."""
     choice = file["sparse"] and step["form"] in ("split", "dense")
     return f"{step['peer']} {step['solver']}" + (f" ({step['form']})" if choice else "")
 
 
 def close(step: dict[str, Any], first: dict[str, Any]) -> bool:
-    """Whether a solver might be the best on a quieter machine."""
+    """Whether a solver could be the fastest on an idle machine."""
     near = first["above"] > calibration.WITHIN or step["above"] <= calibration.WITHIN
     return step is first or (near and step["seconds"] <= CLOSE * first["seconds"])
 
 
 def judged(run: dict[str, Any], best: list[float]) -> dict[str, Any]:
-    """How far above the best a run ends; the objectives of a path are not kept."""
+    """A run with its relative distance from the best objective; the objectives of a path are not stored."""
     run["above"] = calibration.above(run["objective"], best)
     if len(run["objective"]) > 1:
         del run["objective"]

@@ -1,15 +1,15 @@
 """Generates the sets of the fits: the same numbers every time.
 
-Run as a program (`python -m fits.sets NAME … PATH GENERATOR`); the arrays go into an .npz file beside
-PATH: y, and X or the parts of a matrix in compressed rows.
+Run as a program (`python -m fits.sets NAME … PATH GENERATOR`); the arrays are stored in an .npz file
+next to PATH: y, and X or the arrays of a matrix in compressed rows.
 
-- dense ROWS FEATURES: standard normal columns, each then plus half its left neighbour, scaled by
+- dense ROWS FEATURES: standard normal columns, to each of which half its left neighbour is added, scaled by
   geomspace(0.2, 3, FEATURES); classes −1 and +1 from a logistic model with an intercept.
 - squares ROWS FEATURES: the same columns; y = X·w + ½ + standard normal noise.
-- wide ROWS FEATURES: standard normal; y = X·w + noise with 1 weight in 100 that is not 0, signal to noise 3 : 1.
+- wide ROWS FEATURES: standard normal; y = X·w + noise, 1 of 100 weights is not 0, signal to noise 3 : 1.
 - rcv1 ROWS: text in the shape of rcv1 (see readers/files.py), also as a file of svmlight and of Vowpal Wabbit.
 - words ROWS: the same text; y = X·w + noise as in `wide`.
-- sparse ROWS FEATURES ENTRIES: so many entries a row in columns drawn evenly, values uniform on [0, 1], rows of
+- sparse ROWS FEATURES ENTRIES: ENTRIES entries per row in uniformly drawn columns, values uniform on [0, 1], rows of
   unit length; classes from a logistic model.
 - svmlight FILE ROWS FEATURES: the first ROWS rows of a real set.
 - digits IMAGES LABELS ROWS: the first ROWS images of MNIST, pixels / 255; classes 0 to 9.
@@ -37,7 +37,7 @@ Arrays = tuple[Any, np.ndarray]
 
 
 def blocks(rows: int) -> Iterator[slice]:
-    """Parts of the rows, so that no second copy of a large matrix is ever there."""
+    """Ranges of rows, so that there is never a second copy of a large matrix."""
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
 
 
@@ -83,7 +83,7 @@ def wide(rows: str, features: str) -> Arrays:
 
 
 def text(rows: str) -> Arrays:
-    """Text, its files written beside by `main`."""
+    """Text; `main` also writes it as files."""
     batches = itertools.islice(files.text(np.random.default_rng(SEED)), int(rows) // files.BATCH)
     parts, labels = [], []
     for within, words, values, positive in batches:
@@ -103,7 +103,7 @@ def sparse(rows: str, features: str, entries: str) -> Arrays:
     n, d, k = int(rows), int(features), int(entries)
     indices = np.empty((n, k), np.int32)
     for block in blocks(n):
-        # One column of each of k equal parts of the row: no column comes twice.
+        # One column of each of k equal ranges, so that no column occurs twice.
         part = np.arange(k) * d // k + rng.integers(0, d // k, (block.stop - block.start, k))
         indices[block] = part
     values = rng.random((n, k))
@@ -132,7 +132,7 @@ def digits(images: str, labels: str, rows: str) -> Arrays:
 
 
 def write_lines(path: pathlib.Path, rows: int) -> None:
-    """The text as svmlight and as Vowpal Wabbit have it, numbers to their last digit."""
+    """The text in the formats of svmlight and Vowpal Wabbit, with all digits of the numbers."""
     with path.open("w") as svm, path.with_suffix(".vw").open("w") as vw:
         for batch in itertools.islice(files.text(np.random.default_rng(SEED)), rows // files.BATCH):
             svm.write(files.lines(repr, batch))
@@ -140,7 +140,7 @@ def write_lines(path: pathlib.Path, rows: int) -> None:
 
 
 def digest(*parts: np.ndarray) -> str:
-    """Tells one set from another."""
+    """A hash that identifies a set."""
     state = hashlib.blake2b(digest_size=8)
     for part in parts:
         state.update(np.ascontiguousarray(part))
@@ -165,7 +165,7 @@ def main(name: str, *rest: str) -> None:
     x, y = MAKERS[name](*arguments)
     if sp.issparse(x):
         x.sort_indices()
-        # As scipy has them by itself wherever they fit.
+        # The index type that scipy chooses by itself if it is large enough.
         index = np.int32 if x.nnz < 2**31 else np.int64
         matrix = {"data": x.data, "indices": x.indices.astype(index), "indptr": x.indptr.astype(index)}
         np.savez(path.with_suffix(".npz"), y=y, shape=x.shape, **matrix)

@@ -1,4 +1,4 @@
-"""Fits of every kind to the same objective: ours against the best setting of the best peer."""
+"""Fits of every kind with the same objective: ours against the best setting of the best peer."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def run(quick: bool, only: str | None = None) -> dict[str, Any]:
 
 
 def best_peer(results: dict[str, Any]) -> str:
-    """The fastest that is near enough; the nearest where none is."""
+    """The fastest sufficient peer; if there is none, the one with the smallest objective."""
     peers = [name for name in results if name != wstar.NAME]
     return min(peers, key=lambda name: rank(results[name]))
 

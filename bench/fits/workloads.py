@@ -1,4 +1,4 @@
-"""The workloads of the fits: a set, what is fitted to it, who is measured, and what is aimed at."""
+"""The workloads of the fits: a set, the task, the peers, and the ratio to reach."""
 
 from dataclasses import dataclass
 from types import ModuleType
@@ -16,7 +16,7 @@ LOGISTIC = {"loss": "logistic", "penalty": "l2", "C": 1.0, "intercept": False}
 SQUARED_HINGE = LOGISTIC | {"loss": "squared-hinge"}
 HINGE = LOGISTIC | {"loss": "hinge"}
 L1_LOGISTIC = LOGISTIC | {"penalty": "l1"}
-# C does not count where nothing is penalised, or where the path sets the penalty.
+# C has no effect without a penalty, or if the path determines the penalty.
 SQUARES = {"loss": "squared", "penalty": "none", "C": 1.0, "intercept": True}
 LASSO_PATH = {"loss": "squared", "penalty": "l1", "C": 1.0, "intercept": False, "path": 100}
 
@@ -31,21 +31,21 @@ class Workload:
 
     name: str
     title: str
-    # What fits/sets.py is told: the kind of set, then the real files, then the sizes, then the rest of this.
+    # Arguments of fits/sets.py: the kind of set, the real files, the sizes, and the remaining arguments.
     maker: tuple[str, ...]
     full: tuple[int, ...]
     quick: tuple[int, ...]
     task: dict[str, Any]
     peers: list[ModuleType]
-    # The ratio to reach: the best peer's time over ours.
+    # The ratio to reach: the time of the best peer divided by ours.
     at_least: float | None = None
-    # The least objective of the full set, where it is known (crates/wstar/tests/optima.rs).
+    # The optimal objective of the full set, if it is known (crates/wstar/tests/behaviour/optima.rs).
     known: float | None = None
     # Real files.
     files: tuple[str, ...] = ()
 
     def set(self, quick: bool) -> tuple[Any, dict[str, Any]] | None:
-        """The path of the set and the facts about it; none where a real file is absent."""
+        """The path of the set and its properties; None if a real file is absent."""
         found = data.real(*self.files) if self.files else []
         if found is None:
             return None
@@ -53,7 +53,7 @@ class Workload:
         kind, *rest = self.maker
         arguments = [kind, *found, *sizes, *rest]
         name = "-".join([self.files[0].split("/")[0] if self.files else kind, *sizes])
-        # Text is also a file that command lines read.
+        # Text is also written as files, for the command lines.
         return data.generated(f"{name}.{'svm' if kind == 'rcv1' else 'npz'}", "fits.sets", *arguments)
 
 

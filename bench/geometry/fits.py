@@ -23,7 +23,7 @@ def table(found, title, objective, digits):
                 title, gap = "", ""
                 faster = f"{run['seconds'] / ours['seconds']:.1f} ×"
                 above = relative(run["objective"], ours["objective"])
-            value = "none: it does not separate" if run["objective"] is None else f"{run['objective']:.{digits}}"
+            value = "does not separate" if run["objective"] is None else f"{run['objective']:.{digits}}"
             lines.append(
                 f"| {title} | {name} | {run['seconds']:.3f} | {faster} | {value} | {above} | {gap} "
                 f"| {run['wall']:.2f} | {run['peak_bytes'] / 1e6:.0f} |"

@@ -7,9 +7,9 @@ import measure
 from geometry import fits
 from peers import scikit_learn, wstar
 
-# Its default, and one at which its objective is comparable with ours.
+# The default tolerance, and one at which the objective is comparable with ours.
 TOLERANCES = ["1e-3", "1e-8"]
-# The pairs of digits that are measured where they are separable; 8 and 9 are, but barely.
+# Pairs of digits, measured if they are separable; 8 and 9 are separable with a very small margin.
 PAIRS = [(0, 1), (3, 5), (6, 7), (8, 9)]
 
 

@@ -9,7 +9,7 @@ CONTENDERS = {
     wstar.NAME: wstar.lad,
     "QuantileRegressor (HiGHS)": scikit_learn.lad,
     "QuantReg (statsmodels)": lambda path: statsmodels.lad(path, "1e-6"),
-    # The loosest power of ten at which it comes within 1e-6 of the least sum; 1e-6 is its default.
+    # The largest power of ten at which it is within 1e-6 of the optimum; 1e-6 is its default.
     "QuantReg(p_tol=1e-4)": lambda path: statsmodels.lad(path, "1e-4"),
 }
 

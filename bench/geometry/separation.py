@@ -1,4 +1,4 @@
-"""Separable or not: thin margins against linear programming, badly scaled columns, digits, and text with n < d."""
+"""Separability: small margins against linear programming, badly scaled columns, digits, and text with n < d."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import data
 import measure
 from peers import scikit_learn, scipy, wstar
 
-# rows, features, what is done to the set (see sets.py)
+# rows, features, the change of the set (see sets.py)
 THIN = [
     (100_000, 50, "plain"),
     (100_000, 50, "flipped"),
@@ -43,7 +43,7 @@ def thin(rows, features, change, quick, rounds):
 
 
 def rescaled():
-    """How many of the sets each separates; no times."""
+    """The number of sets that each contender separates, without times."""
     paths = []
     for seed in range(RESCALED_SETS):
         arguments = ["thin", 200, 10, 0.001, seed, "scaled"]
@@ -55,7 +55,7 @@ def rescaled():
 
 
 def digits(images, labels, quick):
-    """All pairs of digits, ours alone: each in a process of its own, its proof written and checked."""
+    """All pairs of digits, ours only: each in a separate process, with the proof written and checked."""
     print("   MNIST, all pairs of digits", flush=True)
     pairs = []
     for a, b in itertools.combinations(range(3 if quick else 10), 2):
@@ -74,7 +74,7 @@ def text(path, rounds):
 
 
 def agree(results):
-    """Every verdict is the same; linear programming as posed does not tell quasi-separable from inseparable."""
+    """Whether all verdicts agree; this linear programme does not distinguish quasi-separable from inseparable."""
     said = {"separable" if run["verdict"] == "separable" else "not separable" for run in results.values()}
     strange = [run["verdict"] for run in results.values() if run["verdict"].startswith(("wrong", "undecided"))]
     return len(said) == 1 and not strange

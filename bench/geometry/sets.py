@@ -1,14 +1,14 @@
 """Generates the sets of the geometry suite: the same numbers every time, as CSV for ours and as arrays for the peers.
 
-Run as a program (`python -m geometry.sets NAME … PATH GENERATOR`); the arrays X and y go into an .npz
-file beside PATH.
+Run as a program (`python -m geometry.sets NAME … PATH GENERATOR`); the arrays X and y are stored in an
+.npz file next to PATH.
 
 - thin ROWS FEATURES MARGIN SEED CHANGE: X standard normal, u a random unit vector, y = sign(X·u), and
-  every row then moved by y·MARGIN·u away from the hyperplane: no row is nearer to it than MARGIN.
+  every row is then moved by y·MARGIN·u, so that no row is nearer to the hyperplane than MARGIN.
   CHANGE is `plain`; `flipped`: five rows drawn at random have the other label; or `scaled`: column j is
   multiplied by 10^eⱼ with eⱼ uniform on [−3, 3].
 - lad ROWS FEATURES SEED: X standard normal, y = X·w + e with w standard normal and e from Student's t
-  with two degrees of freedom. Seed 0 with 20,000 × 20 has the least sum of deviations 27989.20636446.
+  with two degrees of freedom. Seed 0 with 20,000 × 20 has the minimum sum of deviations 27989.20636446.
 - digits A B ROWS IMAGES LABELS: the images of two digits among the first ROWS, as IDX (pixels 0 to 255).
 """
 
@@ -53,7 +53,7 @@ def digits(a, b, rows, images, labels):
 
 
 def write_csv(path, x, y):
-    """The shortest spelling that gives the same double back, so that all contenders see the same numbers."""
+    """Shortest round-trip decimals, so that all contenders read the same numbers."""
     with path.open("w") as file:
         file.write(",".join(f"x{j}" for j in range(1, x.shape[1] + 1)) + ",y\n")
         for start in range(0, len(x), 10_000):
@@ -72,7 +72,7 @@ def main(name, *rest):
     path = pathlib.Path(path)
     x, y = {"thin": thin, "lad": lad, "digits": digits}[name](*arguments)
     (write_idx if name == "digits" else write_csv)(path, x, y)
-    # Peers get doubles in C order, and two classes as −1 and +1.
+    # Peers receive doubles in C order, and two classes as −1 and +1.
     if name == "digits":
         y = np.where(y == int(arguments[1]), 1, -1)
     np.savez(path.with_suffix(".npz"), X=np.asarray(x, np.float64), y=y)

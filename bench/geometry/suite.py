@@ -16,7 +16,7 @@ def run(quick):
     rounds = 1 if quick else ROUNDS
     versions = {peer.NAME: peer.version() for peer in (wstar, scipy, scikit_learn, statsmodels)}
     found = {name: part.run(quick, rounds) for name, part in PARTS.items()}
-    # The suite runs long enough for the machine to become busy on the way.
+    # The suite runs for so long that the load of the machine can change.
     return {"versions": versions, "rounds": rounds, "load_at_end": round(os.getloadavg()[0], 2)} | found
 
 
@@ -37,7 +37,7 @@ def table(result):
 
 
 def summary(result):
-    """The rows of the table at the top of the README: those for which a ratio is aimed at."""
+    """The rows of the table at the top of the README: those with a ratio to reach."""
     bandwidth = result["machine"].get("read_bytes_per_second")
     chosen = [
         ("separation", "thin", 0, "separability 100k × 50, separable", 20),
@@ -46,8 +46,8 @@ def summary(result):
         ("lad", None, 0, "least absolute deviations 20k × 20", 20),
     ]
     lines = []
-    for part, list_name, place, title, at_least in chosen:
-        one = (result[part][list_name] if list_name else result[part])[place]
+    for part, list_name, index, title, at_least in chosen:
+        one = (result[part][list_name] if list_name else result[part])[index]
         ours = one["results"][wstar.NAME]
         peers = {name: compared(run, ours) for name, run in one["results"].items() if name != wstar.NAME}
         peer = min(peers, key=lambda name: rank(peers[name]))
@@ -57,7 +57,7 @@ def summary(result):
 
 
 def compared(theirs, ours):
-    """A peer's run and how far above ours its objective is; a verdict is right or wrong."""
+    """The run of a peer with its relative distance from our objective; a verdict is right or wrong."""
     if "objective" not in ours:
         return theirs | {"above": 0.0}
     value = theirs["objective"]

@@ -1,4 +1,4 @@
-"""How the cost of a fit grows: with rows, with features and with entries, ours and the best peer's.
+"""The growth of the cost of a fit with rows, features and entries, ours and the best peer's.
 
 All are logistic fits at C = 1: of dense sets with a free intercept, of sparse ones without.
 """
@@ -17,7 +17,7 @@ DENSE = LOGISTIC | {"intercept": True}
 DENSE_PEERS = [glum, scikit_learn]
 SPARSE_PEERS = [snapml, liblinear_official]
 
-# Name for --only: title, kind of set, task, peers, what grows, and the sizes of a set where it has each value.
+# Name for --only: title, kind of set, task, peers, the quantity that grows, the size of a set for a value of it, and the values.
 CURVES: dict[str, Any] = {
     "rows-dense": (
         "dense, 20 features", "dense", DENSE, DENSE_PEERS, "rows", lambda n: (n, 20),
@@ -37,7 +37,7 @@ CURVES: dict[str, Any] = {
     ),
 }  # fmt: skip
 NAMES = list(CURVES)
-# A quick run has the first points only, of sets a tenth as long.
+# A quick run has only the first points, with a tenth of the rows.
 QUICK = 2
 
 
@@ -58,13 +58,13 @@ def run(quick: bool, only: str | None = None) -> dict[str, Any]:
 
 
 def exponent(points: list[dict[str, Any]], seconds: list[float]) -> float:
-    """Of the power law through the last points, where fixed costs count least."""
+    """The exponent of the power law through the last points, at which fixed costs are smallest."""
     (low, high), (first, last) = [(points[i]["value"]) for i in (-3, -1)], [seconds[i] for i in (-3, -1)]
     return math.log(last / first) / math.log(high / low)
 
 
 def seconds(points: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Ours, and those of whichever peer is best at each point."""
+    """Our times, and those of the best peer at each point."""
     ours = [point["results"][wstar.NAME]["seconds"] for point in points]
     return ours, [point["results"][best_peer(point["results"])]["seconds"] for point in points]
 
@@ -102,7 +102,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def plot(result: dict[str, Any]) -> None:
-    """Drawn by a process of its own, so that the driver stays small (see measure.py)."""
+    """Draws the curves in a separate process, so that the driver stays small (see measure.py)."""
     curves = []
     for curve in result["workloads"].values():
         ours, theirs = seconds(curve["points"])

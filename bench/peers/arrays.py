@@ -1,6 +1,6 @@
-"""What a peer in Python is given: arrays in memory, from the .npz file beside a workload (loading is not timed).
+"""The input of peers in Python: arrays in memory, from the .npz file of a workload (loading is not timed).
 
-And the judge of what comes out, ours and theirs by the same arithmetic in float64.
+Also the objectives of the results, for all contenders by the same arithmetic in float64.
 """
 
 import json
@@ -21,7 +21,7 @@ def load(path):
 
 
 def objective(task, x, y, weights, intercept):
-    """R(w) + C·Σ loss, with one row of weights for each class of a softmax."""
+    """R(w) + C·Σ loss; a softmax has one row of weights for each class."""
     import numpy
 
     scores = x @ weights.T + intercept
@@ -42,7 +42,7 @@ def objective(task, x, y, weights, intercept):
 
 
 def penalties(x, y, values):
-    """The alphas of a lasso path: from the least at which nothing is chosen down to a hundredth of it."""
+    """The alphas of a lasso path: from the smallest at which all weights are 0 to a hundredth of it."""
     import numpy
 
     largest = abs(x.T @ y).max() / len(y)
@@ -58,10 +58,10 @@ def path_objectives(task, x, y, weights):
 
 
 def margin(x, y, weights):
-    """Of the best hyperplane with this direction: ½‖w‖² once it is scaled to y(w·x + b) ≥ 1 on every row.
+    """½‖w‖² of the best hyperplane with this direction, scaled to y(w·x + b) ≥ 1 on every row.
 
-    A solver that stops at a tolerance leaves rows a little inside the margin, and its own ½‖w‖² then
-    is below the least possible one: only the scaled value can be compared. None if nothing separates.
+    A solver that stops at a tolerance leaves rows slightly inside the margin, so its own ½‖w‖² is below the
+    optimum and only the scaled value can be compared. None if the direction does not separate.
     """
     scores = x @ weights
     width = scores[y > 0].min() - scores[y < 0].max()
@@ -69,7 +69,7 @@ def margin(x, y, weights):
 
 
 def judge_margin(path, weights):
-    """For weights that are written as JSON in a file."""
+    """The margin for weights in a JSON file."""
     import numpy
 
     with open(weights) as file:
@@ -87,7 +87,7 @@ def judge_lad(path, weights):
 
 
 def judge_fit(path, weights, task):
-    """The objective of a task without an intercept, for weights that are written as JSON in a file."""
+    """The objective of a task without an intercept, for weights in a JSON file."""
     import numpy
 
     with open(weights) as file:

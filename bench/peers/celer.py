@@ -1,4 +1,4 @@
-"""celer: working sets by extrapolated dual points."""
+"""celer: working sets from extrapolated dual points."""
 
 import importlib.metadata
 from typing import Any
@@ -21,14 +21,14 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return [fitting.ladder("celer-pn", form, "1e-1", "1e-9")]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     from celer import LogisticRegression, celer_path
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
     tolerance = float(setting["tolerance"])
 
     def prepare(x, y):
-        x = fitting.formed(x, setting["form"])
+        x = fitting.converted(x, setting["form"])
         return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
 
     def fit_path(x, y, alphas):

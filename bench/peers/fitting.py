@@ -1,9 +1,9 @@
-"""What all adapters of fits share: one fit in a process of its own, timed, its objective judged.
+"""Functions of all adapters of fits: one timed fit in a separate process, and its objective.
 
-A *task* says what is fitted: {"loss", "penalty", "C", "intercept"}, and "path" with the number of values of a
-lasso path. A *setting* says how: {"solver", "form", "tolerance"}, where the form is that of X. An adapter has
+A *task* is the problem: {"loss", "penalty", "C", "intercept"}, and "path" with the number of values of a
+lasso path. A *setting* is {"solver", "form", "tolerance"}, where the form is that of X. An adapter has
 
-- ladders(task, file): the settings worth trying, each with its "tolerances", loosest first;
+- ladders(task, file): the settings to calibrate, each with its "tolerances", loosest first;
 - time_fit(path, task, setting): one fit, by `clocked`.
 """
 
@@ -17,33 +17,33 @@ from typing import Any
 import measure
 from peers import arrays
 
-# Rows of the fit before the one that counts: what a library sets up once in a process is not its speed.
+# Rows of the fit before the timed one, so that one-time initialisation of a library is not measured.
 WARM_UP = 500
-# Rows from which a model whose predictions are timed is learnt.
+# Training rows of the models whose predictions are timed.
 PART = 20_000
-# From the tolerance that no solver needs less of to the one below which rounding decides.
+# From a tolerance that is too loose for every solver to one at which rounding errors dominate.
 POWERS = ["1e-1", "1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10", "1e-12"]
 
 
 def ladder(solver: str, form: str, loosest: str, tightest: str) -> dict[str, Any]:
-    """A solver with its powers of ten."""
+    """A solver with its tolerances, the powers of ten between two limits."""
     tolerances = POWERS[POWERS.index(loosest) : POWERS.index(tightest) + 1]
     return {"solver": solver, "form": form, "tolerances": tolerances}
 
 
 def fit(peer: ModuleType, path: Any, task: dict, setting: dict, patience: float | None = None) -> dict[str, Any]:
-    """One fit of a peer in a process of its own."""
+    """One fit of a peer in a separate process."""
     arguments = [str(path), json.dumps(task), json.dumps(setting)]
     return measure.inside(peer.__name__, "time_fit", *arguments, patience=patience)
 
 
-def told(task: str, setting: str) -> tuple[dict, dict]:
-    """What the process was told."""
+def parsed(task: str, setting: str) -> tuple[dict, dict]:
+    """The task and the setting, from the arguments of the process."""
     return json.loads(task), json.loads(setting)
 
 
-def formed(x: Any, form: str) -> Any:
-    """X in the form that a peer likes best."""
+def converted(x: Any, form: str) -> Any:
+    """X converted to a form."""
     import numpy
     import scipy.sparse
 
@@ -60,20 +60,20 @@ def clocked(
     fit: Callable[..., Any],
     read: Callable[[Any], tuple[Any, Any]],
 ) -> dict[str, Any]:
-    """Prepares the data, fits, judges; only the fit is timed.
+    """Prepares the data, fits, and computes the objective; only the fit is timed.
 
-    `prepare` gives what `fit` takes; `read` the weights and the intercept of what it returns.
+    `prepare` returns the arguments of `fit`, and `read` returns the weights and the intercept of its result.
     """
     import numpy
 
     warnings.simplefilter("ignore")
     x, y = arrays.load(path)
-    # A path on many rows would be a long way.
+    # The fit of a path to many rows would take long.
     rows = WARM_UP // 10 if "path" in task else WARM_UP
     few = prepare(x[:rows], y[:rows])
     fit(*few)
     prepared = prepare(x, y)
-    # Only the form that the peer works on counts as its memory.
+    # Only the converted data count as memory of the peer.
     del x, y, few
     model, seconds, peak = measure.watched(partial(fit, *prepared))
     del prepared
@@ -88,7 +88,7 @@ def clocked(
 
 
 def predictions(path: str, rows: int, model: Any) -> dict[str, Any]:
-    """Labels of all rows at once, or of so many rows one at a time: then the seconds are those of one."""
+    """Predicts all rows at once, or `rows` rows one at a time; then the seconds are those of one row."""
     x, y = arrays.load(path)
     model.fit(x[:PART], y[:PART])
     model.predict(x[:1])

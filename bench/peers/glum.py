@@ -19,21 +19,21 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return [fitting.ladder("irls-ls", form, "1e-1", "1e-9") for form in forms]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     import numpy
     import tabmat
     from glum import GeneralizedLinearRegressor
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
 
     def prepare(x, y):
-        # `split` keeps the columns that are dense enough apart from the others.
+        # `split` stores sufficiently dense columns separately from the others.
         if setting["form"] == "split":
-            design = tabmat.from_csc(fitting.formed(x, "csc"), threshold=0.1)
+            design = tabmat.from_csc(fitting.converted(x, "csc"), threshold=0.1)
         elif setting["form"] == "csc":
-            design = tabmat.SparseMatrix(fitting.formed(x, "csc"))
+            design = tabmat.SparseMatrix(fitting.converted(x, "csc"))
         else:
-            design = tabmat.DenseMatrix(fitting.formed(x, "columns"))
+            design = tabmat.DenseMatrix(fitting.converted(x, "columns"))
         return design, numpy.where(y > 0, 1.0, 0.0)
 
     def fit(design, y):

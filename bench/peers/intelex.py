@@ -6,7 +6,7 @@ from typing import Any
 from peers import fitting
 
 NAME = "scikit-learn-intelex"
-# Bytes of the largest set that is made dense for it.
+# Bytes of the largest set that is converted to dense for it.
 LARGEST = 2e9
 
 
@@ -25,13 +25,13 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return [fitting.ladder(solver, "dense", "1e-1", "1e-9") for solver in solvers]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     from sklearnex.linear_model import LinearRegression, LogisticRegression
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
 
     def prepare(x, y):
-        return fitting.formed(x, setting["form"]), y
+        return fitting.converted(x, setting["form"]), y
 
     def fit(x, y):
         if task["loss"] == "squared":

@@ -20,14 +20,14 @@ def version():
 
 
 def read_svmlight(path):
-    """It has no clock for reading: a tolerance so loose that it stops after one pass over the rows."""
+    """It does not report the time of reading, so a very loose tolerance stops it after one pass over the rows."""
     run = measure.command(["liblinear-train", "-q", "-s", "1", "-e", "1e9", path, "/dev/null"])
     del run["output"]
     return run | {"seconds": run["wall"]}
 
 
 def ladders() -> list[dict[str, Any]]:
-    """Of the squared hinge: dual coordinate descent and Newton's method."""
+    """The solvers of the squared hinge: dual coordinate descent and Newton's method."""
     return [fitting.ladder(solver, "", "1e-1", "1e-7") for solver in ("-s 1", "-s 2")]
 
 
@@ -41,7 +41,7 @@ def train_squared_hinge(path: Any, setting: dict[str, Any], patience: float | No
 
 
 def weights(model: pathlib.Path) -> list[float]:
-    """Of the positive class: the file has those of the class it names first."""
+    """The weights of the positive class; the file has those of the class that it lists first."""
     head, _, numbers = model.read_text().partition("\nw\n")
     first = float(next(line for line in head.splitlines() if line.startswith("label")).split()[1])
     return [float(number) if first > 0 else -float(number) for number in numbers.split()]

@@ -1,4 +1,4 @@
-"""LIBLINEAR by its own Python interface (liblinear-official)."""
+"""LIBLINEAR with its own Python interface (liblinear-official)."""
 
 import importlib.metadata
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from peers import fitting
 
 NAME = "LIBLINEAR"
-# Its numbers of the solvers of each task; trust region Newton first, then dual coordinate descent.
+# The numbers of its solvers for each task; trust region Newton first, then dual coordinate descent.
 SOLVERS = {
     ("logistic", "l2"): ["-s 0", "-s 7"],
     ("logistic", "l1"): ["-s 6"],
@@ -20,23 +20,23 @@ def version() -> str:
 
 
 def ladders(task: dict, file: dict) -> list[dict]:
-    # It penalises an intercept, which is another problem.
+    # It penalises the intercept, which is a different problem.
     if task["intercept"]:
         return []
     solvers = SOLVERS.get((task["loss"], task["penalty"]), [])
     return [fitting.ladder(solver, "csr", "1e-1", "1e-9") for solver in solvers]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     import numpy
     from liblinear.liblinearutil import parameter, problem, train
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
     options = f"{setting['solver']} -c {task['C']!r} -e {setting['tolerance']} -q"
 
     def prepare(x, y):
-        # Its own array of nodes: no conversion is timed.
-        return (problem(y.astype(numpy.float64), fitting.formed(x, "csr")),)
+        # Its own array of nodes, so that no conversion is timed.
+        return (problem(y.astype(numpy.float64), fitting.converted(x, "csr")),)
 
     def read(model):
         weights = numpy.ctypeslib.as_array(model.w, (model.get_nr_feature(),)).copy()

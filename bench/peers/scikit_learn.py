@@ -25,7 +25,7 @@ def time_svmlight(path):
 
 
 def hard_margin(path, tolerance):
-    """SVC with C so large that no slack pays."""
+    """SVC with a C so large that all slacks are 0."""
     return measure.inside("peers.scikit_learn", "time_hard_margin", str(path), str(tolerance))
 
 
@@ -52,7 +52,7 @@ def time_lad(path):
 
 
 def count_separated(paths):
-    """How many of the sets its linear classifiers separate: as they come, and with every chance given."""
+    """The number of sets that its linear classifiers separate, with default and with generous settings."""
     return measure.inside("peers.scikit_learn", "separated", *map(str, paths))
 
 
@@ -82,14 +82,14 @@ def separated(*paths):
 
 
 def ladders(task: dict, file: dict) -> list[dict]:
-    """Newton's method first where there are few features: nothing else of its is as fast."""
+    """Newton's method first if there are few features, because it is its fastest solver then."""
     form = "csr" if file["sparse"] else "dense"
     kind = task["loss"], task["penalty"]
     if "path" in task:
         return [fitting.ladder("lasso_path", "csc" if file["sparse"] else "columns", "1e-1", "1e-9")]
     if kind == ("logistic", "l2"):
         newton = [fitting.ladder("newton-cholesky", form, "1e-1", "1e-9")] if file["features"] <= 2_000 else []
-        # A set of few columns may be faster without compression.
+        # A set with few columns may be faster in dense form.
         if file["sparse"] and file["features"] <= 100:
             newton.append(fitting.ladder("newton-cholesky", "dense", "1e-1", "1e-9"))
         return [
@@ -109,13 +109,13 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return []
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lasso_path
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
 
     def prepare(x, y):
-        x = fitting.formed(x, setting["form"])
+        x = fitting.converted(x, setting["form"])
         return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
 
     def fit_path(x, y, alphas):

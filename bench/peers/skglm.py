@@ -1,4 +1,4 @@
-"""skglm: working sets by violation, compiled by numba (before the clock starts)."""
+"""skglm: working sets by violation, compiled by numba (not timed)."""
 
 import importlib.metadata
 from typing import Any
@@ -21,14 +21,14 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return [fitting.ladder("ProxNewton", form, "1e-1", "1e-10")]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     from skglm import Lasso, SparseLogisticRegression
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
     options = {"tol": float(setting["tolerance"]), "fit_intercept": False, "max_iter": 1000}
 
     def prepare(x, y):
-        x = fitting.formed(x, setting["form"])
+        x = fitting.converted(x, setting["form"])
         return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
 
     def fit_path(x, y, alphas):

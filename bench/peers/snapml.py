@@ -14,18 +14,18 @@ def version() -> str:
 
 
 def ladders(task: dict, file: dict) -> list[dict]:
-    # It penalises an intercept, which is another problem.
+    # It penalises the intercept, which is a different problem.
     if task["penalty"] != "l2" or task["intercept"] or task["loss"] not in ("logistic", "hinge", "squared-hinge"):
         return []
     form = "csr" if file["sparse"] else "dense"
     return [fitting.ladder(f"{os.cpu_count() or 1} threads", form, "1e-1", "1e-12")]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     import numpy
     from snapml import LogisticRegression, SupportVectorMachine
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
     options = {
         "regularizer": 1 / task["C"],
         "max_iter": 100_000,
@@ -35,7 +35,7 @@ def time_fit(path: str, *told: str) -> dict[str, Any]:
     }
 
     def prepare(x, y):
-        return fitting.formed(x, setting["form"]), y.astype(numpy.float64)
+        return fitting.converted(x, setting["form"]), y.astype(numpy.float64)
 
     def fit(x, y):
         if task["loss"] == "logistic":

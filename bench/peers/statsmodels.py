@@ -35,12 +35,12 @@ def ladders(task: dict, file: dict) -> list[dict]:
     return [{"solver": method, "form": "dense", "tolerances": [""]} for method in ("qr", "pinv")]
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
     """Ordinary least squares."""
     import numpy
     from statsmodels.regression.linear_model import OLS
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
 
     def prepare(x, y):
         return numpy.column_stack([numpy.ones(len(x)), x]) if task["intercept"] else x, y

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit (vowpalwabbit), on a file of its own format."""
+"""Vowpal Wabbit (vowpalwabbit), on a file in its own format."""
 
 import importlib.metadata
 import pathlib
@@ -22,7 +22,7 @@ def time_pass(path: str) -> dict[str, Any]:
     from vowpalwabbit import Workspace
 
     def learn():
-        # With data named, making a workspace goes through them.
+        # Creating a workspace with data processes all of them.
         workspace = Workspace(f"--data {path} --loss_function logistic --binary --bit_precision 18 --quiet")
         error = workspace.get_sum_loss() / max(workspace.get_weighted_examples(), 1)
         workspace.finish()

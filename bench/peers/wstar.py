@@ -24,17 +24,17 @@ def read_csv(path):
 
 
 def read(path):
-    """Reads the file for one pass of the cheapest learner; the reading has a clock of its own."""
+    """Reads the file for one pass of the cheapest learner; the program reports the time of reading."""
     model = record.WORK / "model.wstar.json"
     arguments = ["train", path, "--method", "online-perceptron", "--epochs", "1", "--json", "--out", model]
-    # 1 is an answer too: the learner need not have separated the classes in one pass.
+    # Exit code 1 is accepted, because one pass need not separate the classes.
     run = measure.command([BINARY, *arguments], accept=(0, 1))
     said = json.loads(run.pop("output"))
     return run | {"seconds": said["seconds"]["read"], "rows": said["rows"], "features": said["features"]}
 
 
 def separate(path, *options):
-    """Decides, writes the proof, and (not timed) has it checked against the data."""
+    """Decides and writes the proof, which is then checked against the data (not timed)."""
     proof = record.WORK / "proof.json"
     proof.unlink(missing_ok=True)
     run = measure.command([BINARY, "separate", path, *options, "--proof", proof, "--json"], accept=(0, 1))
@@ -50,7 +50,7 @@ def verify(claim, path, options=()):
     """Whether a proof or a model's certificate holds, from the data alone."""
     if not claim.exists():
         return {"verified": False, "verify_wall": 0.0}
-    # What was asked is in the proof; only how the file is read must be said again.
+    # The proof contains the question; only the options for reading the file are repeated.
     reading = list(options[options.index("--labels") :][:2]) if "--labels" in options else []
     run = measure.command([BINARY, "verify", claim, path, *reading, "--json"], accept=(0, 1))
     return {"verified": json.loads(run["output"])["holds"], "verify_wall": run["wall"]}
@@ -69,7 +69,7 @@ def lad(path):
 
 
 def train(path, method, *options):
-    """Time to solve and to certify: what a peer without certificates does, and more."""
+    """The time to solve and to certify; peers do not certify."""
     model = record.WORK / "model.wstar.json"
     model.unlink(missing_ok=True)
     arguments = ["train", path, "--method", method, *options, "--json", "--weights", "--out", model]
@@ -87,22 +87,22 @@ def train(path, method, *options):
 
 
 def judged(judge, path, weights):
-    """The objective by the same arithmetic as the peers', not by our own word."""
+    """The objective by the same arithmetic as for the peers, not as we report it."""
     file = record.WORK / "weights.json"
     file.write_text(json.dumps(weights))
     return {"objective": measure.inside("peers.arrays", judge, str(path), str(file))["objective"]}
 
 
-# The default call has nothing to set. A tighter one says what the least objective is where nobody has published it.
+# The default call has no tolerance to set. A smaller one computes the optimum if it has not been published.
 DEFAULT: dict[str, str] = {}
 TIGHT = {"tolerance": "1e-9"}
 
 
-def time_fit(path: str, *told: str) -> dict[str, Any]:
-    """The Python package on arrays as they lie, certificate included."""
+def time_fit(path: str, *arguments: str) -> dict[str, Any]:
+    """The Python package on unconverted arrays, certificate included."""
     import wstar
 
-    task, setting = fitting.told(*told)
+    task, setting = fitting.parsed(*arguments)
     options = {"tol": float(setting["tolerance"])} if setting else {}
     fits: list[Any] = []
 
@@ -121,7 +121,7 @@ def time_fit(path: str, *told: str) -> dict[str, Any]:
 
     run = fitting.clocked(path, task, prepare, fit_path if "path" in task else fit, lambda found: found)
     if "path" in task:
-        # The same once more, with the models that the default call does not keep.
+        # The same fit again, with the models that the default call does not return.
         x, y, alphas = prepare(*arrays.load(path))
         fits.extend(wstar.lasso_path(x, y, alphas=alphas, return_models=True, **options)[3])
     return run | {
@@ -132,7 +132,7 @@ def time_fit(path: str, *told: str) -> dict[str, Any]:
 
 
 def estimator(task: dict, options: dict) -> Any:
-    """What a user writes for a task."""
+    """The estimator that a user writes for a task."""
     import wstar
 
     options = options | {"fit_intercept": task["intercept"]}
@@ -144,7 +144,7 @@ def estimator(task: dict, options: dict) -> Any:
 
 
 def passes(model: Any) -> float:
-    """How often the fit went through the data, by its own count."""
+    """The number of passes over the data, as the fit reports it."""
     return json.loads(model.model_.part("fit"))["passes"]
 
 
@@ -161,7 +161,7 @@ def train_squared_hinge(path: Any, *options: str) -> dict[str, Any]:
 
 
 def online_pass(path: Any) -> dict[str, Any]:
-    """One pass of a learner that sees every row once, the whole process."""
+    """One pass of an online learner, the whole process."""
     model = record.WORK / "model.wstar.json"
     arguments = ["train", path, "--method", "online-perceptron", "--epochs", "1", "--json", "--out", model]
     run = measure.command([BINARY, *arguments], accept=(0, 1))

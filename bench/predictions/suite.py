@@ -1,4 +1,4 @@
-"""Labels of new rows: a million at once, and one at a time as a server has them."""
+"""Labels of new rows: a million at once, and one at a time as in a server."""
 
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ import summary as rows
 from fits.workloads import WORKLOADS
 from peers import scikit_learn, wstar
 
-# Names for --only, titles, rows that are asked for one at a time (0: all at once), and the ratio to reach.
+# Names for --only, titles, number of rows that are predicted one at a time (0: all at once), and the ratio to reach.
 TASKS = {
     "predict-all": ("predict 1M × 50", 0, 2),
     "predict-one": ("predict one row at a time, 50 features", 3_000, 20),
@@ -39,7 +39,7 @@ def summary(result: dict[str, Any]) -> list[dict[str, Any]]:
     lines = []
     for name, one in result["workloads"].items():
         theirs, ours = one["results"][scikit_learn.NAME], one["results"][wstar.NAME]
-        # One row is in the cache: there is no floor to speak of.
+        # A single row is in the cache, so there is no floor.
         read_bytes = one["set"]["bytes"] if name == "predict-all" else None
         bandwidth = result["machine"]["read_bytes_per_second"]
         lines.append(rows.row(one["title"], scikit_learn.NAME, theirs, ours, one["at_least"], read_bytes, bandwidth))

@@ -1,12 +1,12 @@
-"""Generates the files that the readers are measured on: the same bytes every time.
+"""Generates the files for the suite of readers: the same bytes every time.
 
 Run as a program (`python -m readers.files NAME BYTES PATH GENERATOR`), so that the driver stays small.
 
-- svmlight: shaped like rcv1: 50,000 features, 75 draws a row from a Zipf(0.9) distribution of words,
+- svmlight: shaped like rcv1: 50,000 features, 75 draws per row from a Zipf(0.9) distribution of words,
   tf-idf, rows of unit length, classes from a sparse logistic model.
 - csv: 20 columns of normal numbers under a header, then the class.
 
-Each in two spellings of a number: `full`, the shortest that gives the same double back (what numpy
+Each in two formats of numbers: `full`, shortest round-trip decimals (what numpy
 and pandas write, 16 or 17 digits), and `short`, six significant digits (what people publish).
 """
 
@@ -22,12 +22,12 @@ COLUMNS = 20
 BATCH = 1_000
 
 
-def spelling(name):
+def number_format(name):
     return repr if name == "full" else (lambda value: f"{value:.6g}")
 
 
 def text(rng):
-    """Batches of (rows, columns, values, positive) in the shape of rcv1, without end.
+    """An infinite sequence of batches (rows, columns, values, positive) in the shape of rcv1.
 
     Rows and columns count from 0; `positive` has the class of each of the BATCH rows.
     """
@@ -47,7 +47,7 @@ def text(rng):
 
 
 def lines(spell, batch, begin="{label} "):
-    """The lines of a batch: svmlight's, or of a format that begins a line differently."""
+    """The lines of a batch in svmlight format, or in a format with another beginning of the line."""
     rows, columns, values, positive = batch
     cells = [f"{j}:{spell(v)}" for j, v in zip((columns + 1).tolist(), values.tolist())]
     ends = np.cumsum(np.bincount(rows, minlength=BATCH)).tolist()
@@ -58,13 +58,13 @@ def lines(spell, batch, begin="{label} "):
 
 
 def svmlight(spell, rng):
-    """Batches of (text, rows, entries), without end."""
+    """An infinite sequence of batches (text, rows, entries)."""
     for batch in text(rng):
         yield lines(spell, batch), BATCH, len(batch[2])
 
 
 def csv(spell, rng):
-    """Batches of (text, rows, entries), without end; the header comes with the first."""
+    """An infinite sequence of batches (text, rows, entries); the first one includes the header."""
     truth = rng.standard_normal(COLUMNS)
     header = ",".join(f"x{j}" for j in range(1, COLUMNS + 1)) + ",class\n"
     while True:
@@ -78,8 +78,8 @@ def csv(spell, rng):
 
 
 def main(name, size, path, generator):
-    form, spelled = name.split("-")
-    batches = {"svmlight": svmlight, "csv": csv}[form](spelling(spelled), np.random.default_rng(20261115))
+    form, number_form = name.split("-")
+    batches = {"svmlight": svmlight, "csv": csv}[form](number_format(number_form), np.random.default_rng(20261115))
     path, size = pathlib.Path(path), int(size)
     facts = {"bytes": 0, "rows": 0, "entries": 0, "features": FEATURES if form == "svmlight" else COLUMNS}
     facts["generator"] = generator

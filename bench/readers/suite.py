@@ -1,4 +1,4 @@
-"""How fast files are read: ours against the readers that people use, on generated files."""
+"""The speed of reading files: ours against common readers, on generated files."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import data
 import measure
 from peers import liblinear, pandas, scikit_learn, wstar
 
-# name of the file, its ending, its size, and who reads it by which function of the adapter (ours first)
+# name of the file, its extension, its size, the function of the adapters, and the contenders (ours first)
 WORKLOADS = [
     ("svmlight-full", "svm", 150_000_000, "read_svmlight", [wstar, liblinear, scikit_learn]),
     ("svmlight-short", "svm", 150_000_000, "read_svmlight", [wstar, liblinear, scikit_learn]),
@@ -37,7 +37,7 @@ def run(quick):
 
 
 def matrix_bytes(name, file):
-    """The matrix in f64 and its classes, as the smallest sound storage holds them (CSR: u32 columns, u64 starts)."""
+    """Bytes of the matrix in f64 and its classes in compact storage (CSR: u32 columns, u64 row starts)."""
     entry = 8 + 4 if name.startswith("svmlight") else 8
     starts = 8 * (file["rows"] + 1) if name.startswith("svmlight") else 0
     return file["entries"] * entry + starts + 4 * file["rows"]

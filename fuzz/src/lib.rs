@@ -1,19 +1,20 @@
-//! Fuzz targets: whatever a user can hand to wstar, as functions that eat any bytes and must never panic.
+//! Fuzz targets: one function of arbitrary bytes, which must not panic, for every kind of input that a user can
+//! pass to wstar.
 //!
-//! Two runners use the same table: the binary `bounded` (mutations of the seeds, stable toolchain,
-//! part of `cargo xtask test`) and libFuzzer (`libfuzzer/`, guided by coverage, `cargo xtask fuzz`).
+//! Two runners share the table of targets: the binary `bounded` (mutations of the seeds, stable toolchain,
+//! run by `cargo xtask test`) and libFuzzer (`libfuzzer/`, coverage-guided, run by `cargo xtask fuzz`).
 //!
-//! A new target is a function in [`targets`], a line in [`TARGETS`], a folder of seeds under
-//! `seeds/`, and a binary in `libfuzzer/`; a test checks that none of these was forgotten.
+//! A new target needs a function in [`targets`], an entry in [`TARGETS`], a folder of seeds under
+//! `seeds/`, and a binary in `libfuzzer/`; a test checks that all four exist.
 
 pub mod mutate;
 pub mod targets;
 
-/// A target: its name, which is also the name of its folder of seeds, and what it does with the bytes.
+/// A fuzz target: its name and its function.
 pub struct Target {
-    /// The name on the command line and of the folder of seeds.
+    /// The name on the command line, which is also the name of the folder of seeds.
     pub name: &'static str,
-    /// Must return whatever the bytes are; a panic is a finding.
+    /// The function. It must return for all bytes; a panic is a finding.
     pub run: fn(&[u8]),
 }
 
@@ -23,7 +24,7 @@ impl Target {
     }
 }
 
-/// Every target.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target::new("design", targets::design),
     Target::new("csv", targets::csv),

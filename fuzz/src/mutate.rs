@@ -1,12 +1,13 @@
-//! Mutations of known inputs: what a file looks like after a slip of the hand, a broken disk or an attacker.
+//! Mutations of known inputs, similar to typing errors, corrupted files and attacks.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// The longest input that is tried; long enough for every state of a reader, short enough to be fast.
+/// Maximum length of a mutated input in bytes: long enough for every state of a reader, short enough to be fast.
+/// Cap: longer inputs are truncated.
 pub const LONGEST: usize = 4096;
 
-/// Numbers at the edges of what readers hold numbers in.
+/// Numbers near the limits of the number types and of the number syntax.
 const EXTREME_NUMBERS: &[&str] = &[
     "0",
     "-0",
@@ -50,7 +51,7 @@ const EXTREME_NUMBERS: &[&str] = &[
     "99999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999",
 ];
 
-/// A source of mutated inputs, the same for the same seed.
+/// A generator of mutated inputs, deterministic for each seed.
 pub struct Mutator {
     rng: ChaCha8Rng,
     pool: Vec<Vec<u8>>,
@@ -59,7 +60,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// Mutates the given inputs, with words from the dictionary.
+    /// Creates a generator that mutates the seeds and inserts words from the dictionary.
     pub fn new(rng: ChaCha8Rng, seeds: Vec<Vec<u8>>, dictionary: Vec<Vec<u8>>) -> Self {
         let mut pool = seeds;
         pool.push(Vec::new());
@@ -74,7 +75,7 @@ impl Mutator {
     /// The next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.any_of_pool();
-        // One change is the most telling; many at once reach what no single one does.
+        // A single change isolates its effect best; several changes reach states that a single one cannot.
         let changes = 1 << self.rng.random_range(0..4u32);
         for _ in 0..changes {
             self.change(&mut input);
@@ -84,8 +85,9 @@ impl Mutator {
         input
     }
 
-    /// Some mutated inputs are mutated again, so that changes pile up; the seeds themselves stay.
+    /// Adds some mutated inputs to the pool, so that changes accumulate. The seeds remain in the pool.
     fn remember(&mut self, input: &[u8]) {
+        /// Number of mutated inputs in the pool. Cap: a further input replaces a random one of them.
         const KEPT: usize = 64;
         if !self.rng.random_ratio(1, 16) {
             return;
@@ -137,19 +139,19 @@ impl Mutator {
         }
     }
 
-    /// Any slice; mostly a short one.
+    /// A random range, usually a short one.
     fn slice(&mut self, length: usize) -> (usize, usize) {
         let from = self.rng.random_range(0..=length);
         let longest = if self.rng.random_ratio(3, 4) { 16 } else { length };
         (from, from + self.rng.random_range(0..=longest.min(length - from)))
     }
 
-    fn insert(&mut self, input: &mut Vec<u8>, piece: &[u8]) {
+    fn insert(&mut self, input: &mut Vec<u8>, bytes: &[u8]) {
         let at = self.rng.random_range(0..=input.len());
-        input.splice(at..at, piece.iter().copied());
+        input.splice(at..at, bytes.iter().copied());
     }
 
-    /// Swaps two neighbouring slices.
+    /// Swaps two adjacent ranges.
     fn swap(&mut self, input: &mut [u8]) {
         let (from, to) = self.slice(input.len());
         if from < to {
@@ -157,7 +159,7 @@ impl Mutator {
         }
     }
 
-    /// Puts an extreme number in the place of one that stands there.
+    /// Replaces a number of the input by an extreme number.
     fn replace_number(&mut self, input: &mut Vec<u8>) {
         let part_of_number = |byte: &u8| byte.is_ascii_digit() || b".+-eE".contains(byte);
         let starts: Vec<usize> = (0..input.len())
@@ -176,7 +178,7 @@ impl Mutator {
         input.splice(from..to, number.bytes());
     }
 
-    /// The head of this input and the tail of another.
+    /// Joins the start of this input and the end of another.
     fn splice(&mut self, input: &mut Vec<u8>) {
         let other = self.any_of_pool();
         input.truncate(self.rng.random_range(0..=input.len()));
@@ -185,7 +187,7 @@ impl Mutator {
     }
 }
 
-/// The words of a dictionary as libFuzzer writes it: a line `"word"` each, with `\\`, `\"` and `\xNN`.
+/// The words of a dictionary in libFuzzer's format: one line `"word"` per word, with the escapes `\\`, `\"` and `\xNN`.
 pub fn dictionary(text: &str) -> Vec<Vec<u8>> {
     text.lines()
         .map(str::trim)
@@ -244,10 +246,10 @@ mod tests {
     fn mutations_reach_numbers_words_and_bytes() {
         let mut mutator = mutator(0);
         let inputs: Vec<Vec<u8>> = (0..5000).map(|_| mutator.next_input()).collect();
-        let reached = |piece: &[u8]| {
+        let reached = |part: &[u8]| {
             inputs
                 .iter()
-                .any(|input| input.windows(piece.len()).any(|w| w == piece))
+                .any(|input| input.windows(part.len()).any(|w| w == part))
         };
         assert!(reached(b":4294967296"));
         assert!(reached(b"qid:"));

@@ -1,16 +1,17 @@
-//! What each target does with its bytes. Readers get them as a file, through the door that users come through.
+//! The function of each fuzz target. Readers receive the bytes as a file, through the public interface.
 
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use wstar::certify::proof::Proof;
-use wstar::data::{self, Applied, Cells, Design, Missing, Preparation, Raw};
-use wstar::io::{Chunks, Format, Header, ReadOptions, Source, read};
-use wstar::{Error, Model};
+use wstar::Model;
+use wstar::data::error::Error;
+use wstar::data::read::{Chunks, Format, Header, ReadOptions, Source, read};
+use wstar::data::{self, Applied, Cells, Dataset, Design, Missing, Preparation, Raw};
+use wstar::separate::proof::Proof;
 
-/// A sparse matrix put together from untrusted parts: refused, or sound in every row.
+/// A sparse matrix built from arbitrary arrays: it is rejected, or every row is valid.
 pub fn design(bytes: &[u8]) {
     let mut words = bytes
         .chunks_exact(4)
@@ -45,7 +46,7 @@ pub fn tsv(bytes: &[u8]) {
     table(bytes, Format::Tsv);
 }
 
-/// The length of the input chooses among the options, so that every file also is a plain seed.
+/// Reads a table. The length of the input selects the options, so that seeds are ordinary files.
 fn table(bytes: &[u8], format: Format) {
     let headers = [Header::Auto, Header::Present, Header::Absent];
     let options = ReadOptions {
@@ -54,7 +55,7 @@ fn table(bytes: &[u8], format: Format) {
         decimal_comma: bytes.len() % 7 == 6,
         ..ReadOptions::default()
     };
-    read_file(&long_at_times(bytes), &options);
+    read_file(&sometimes_repeated(bytes), &options);
 }
 
 /// Any svmlight file.
@@ -64,10 +65,10 @@ pub fn svmlight(bytes: &[u8]) {
         base: [None, Some(0), Some(1)][bytes.len() % 3],
         ..ReadOptions::default()
     };
-    read_file(&long_at_times(bytes), &options);
+    read_file(&sometimes_repeated(bytes), &options);
 }
 
-/// Any IDX file of images; from where a header of labels follows, the rest is the file of labels.
+/// Any IDX file of images. If the header of a file of labels follows, the bytes from there on are the file of labels.
 pub fn idx(bytes: &[u8]) {
     let labels_at = bytes
         .windows(4)
@@ -84,12 +85,12 @@ pub fn idx(bytes: &[u8]) {
     read_file(images, &options);
 }
 
-/// Any file at all, gzipped or not, of a format that is told by its content.
+/// Any file, compressed or not, whose format is detected from its content.
 pub fn any(bytes: &[u8]) {
     read_file(bytes, &ReadOptions::default());
 }
 
-/// Any file, read in chunks so small that most rows are cut: as sound as in one piece.
+/// Any file, read in chunks so small that most rows are split; the rows must be as valid as without chunks.
 pub fn stream(bytes: &[u8]) {
     let formats = [Format::Svmlight, Format::Csv, Format::Tsv];
     let options = ReadOptions {
@@ -111,7 +112,7 @@ pub fn stream(bytes: &[u8]) {
     }
 }
 
-/// Any CSV file as training data: what the schema learns from it, it finds again in it.
+/// Any CSV file as training data: encoding it again by the learned schema must give the same design.
 pub fn prepare(bytes: &[u8]) {
     let options = ReadOptions {
         format: Some(Format::Csv),
@@ -126,54 +127,60 @@ pub fn prepare(bytes: &[u8]) {
         standardize: bytes.len() % 5 == 4,
         ..Preparation::default()
     };
-    let data = match data::prepare(raw.clone(), &how) {
+    let data = match data::prepare::prepare(raw.clone(), &how) {
         Ok(data) => data,
         Err(error) => return check_error(&error),
     };
-    check_design(&data.design);
+    check_design(data.design());
     let again = Applied {
         drop_missing: true,
         ..Applied::default()
     };
-    match data::prepare_with(raw, &data.schema, None, &again) {
-        // Rows without a target were left out of the training, and are wanted for a prediction.
-        Ok(found) if found.rows() == data.rows() => assert_eq!(found.design, data.design),
+    match data::prepare_with(raw, data.schema(), None, &again) {
+        // Rows without a target are dropped in training but kept for prediction.
+        Ok(found) if found.rows() == data.rows() => assert_eq!(found.design(), data.design()),
         Ok(found) => assert!(found.rows() > data.rows()),
         Err(error) => check_error(&error),
     }
 }
 
-/// Any model file: refused, or usable.
+/// Any model file: it is rejected, or the model can be used.
 pub fn model(bytes: &[u8]) {
+    /// Number of features of a model that is evaluated. Cap: larger models are only parsed.
     const MOST_FEATURES: usize = 10_000;
     let model = match Model::from_json(bytes) {
         Ok(model) => model,
         Err(error) => return check_error(&error),
     };
-    let features = model.schema.features;
+    let features = model.schema().features;
     if features > MOST_FEATURES {
         return;
     }
-    let _ = model.certificate.holds();
-    let _ = model.predictor.hyperplanes();
-    assert_eq!(model.schema.feature_names().count(), features);
+    let _ = model.certificate().holds();
+    let _ = model.predictor().hyperplanes();
+    assert_eq!(model.schema().feature_names().count(), features);
     let rows = [vec![0.0; features], vec![1.5; features], vec![-1e6; features]];
-    let design = Design::from_rows(&rows).expect("whole rows");
-    match model.predictor.scores(&design) {
+    let rows_of_numbers = Dataset::unlabelled(&rows).expect("rows of equal length");
+    match model.scores(&rows_of_numbers) {
         Ok(scores) => {
             assert_eq!(scores.rows().len(), rows.len());
-            for row in scores.rows() {
-                assert!((model.predictor.decide(row) as usize) < model.classes.len());
-                let _ = model.predictor.probabilities(row);
+            if !model.predictor().is_regression() {
+                let decided = model.decide(&scores);
+                assert!(
+                    decided
+                        .iter()
+                        .all(|&class| (class as usize) < model.classes().len())
+                );
+                let _ = model.probabilities_of(&scores);
             }
         }
         Err(error) => check_error(&error),
     }
 }
 
-/// Any proof file, checked against data that it may or may not be about: refused, objected to, or true.
+/// Any proof file, checked against data that it may not belong to: it is rejected, does not hold, or is true.
 pub fn proof(bytes: &[u8]) {
-    // The seeds are proofs about these: separable, quasi-separable, inseparable without full rank.
+    // The data of the seed proofs: separable, quasi-separable, inseparable without full rank.
     const FILES: [(&str, &str); 3] = [
         ("x,y,class\n0,0,a\n1,0,a\n3,2,b\n4,1.5,b\n", "separable"),
         ("x,y,class\n0,0,a\n1,1,a\n1,1,b\n2,3,b\n", "quasi-separable"),
@@ -183,7 +190,7 @@ pub fn proof(bytes: &[u8]) {
         Ok(_) => {}
         Err(error) => check_error(&error),
     }
-    // Whoever forges a proof mends its checksum too.
+    // A forged proof has a correct checksum as well, so the checksum is recomputed.
     let content = serde_json::from_slice::<serde_json::Value>(bytes)
         .ok()
         .and_then(|mut document| document.get_mut("content").map(serde_json::Value::take));
@@ -204,7 +211,7 @@ pub fn proof(bytes: &[u8]) {
     }
 }
 
-/// Whether a proof holds exactly for the rows of a file as they stand, with an intercept: its verdict is then true.
+/// Whether a proof holds exactly, with an intercept, for the unmodified rows of a file; its verdict must then be true.
 fn check_proof(proof: &Proof, text: &str) -> Result<bool, Error> {
     let Some(points) = &proof.points else {
         return Ok(false);
@@ -225,13 +232,13 @@ fn check_proof(proof: &Proof, text: &str) -> Result<bool, Error> {
         ..Applied::default()
     };
     let data = data::prepare_with(raw.clone(), &points.schema, Some(&points.classes), &how)?;
-    let checked = proof.check(&data.design, &points.sides.signs(&data)?)?;
-    let plain = data::prepare(raw, &Preparation::default())?;
-    let as_it_stands = plain.design == data.design && plain.target == data.target;
+    let checked = proof.check(data.design(), &points.sides.signs(&data)?)?;
+    let plain = data::prepare::prepare(raw, &Preparation::default())?;
+    let as_it_stands = plain.design() == data.design() && plain.target() == data.target();
     Ok(checked.holds && checked.exact && proof.intercept && as_it_stands)
 }
 
-/// Reads the bytes as a file; what comes out is sound, or an error on one line.
+/// Reads the bytes as a file; the result must be valid data or an error of one line.
 fn read_file(bytes: &[u8], options: &ReadOptions) {
     let file = Temporary::new(bytes);
     match read(&Source::Path(file.path()), options) {
@@ -240,8 +247,10 @@ fn read_file(bytes: &[u8], options: &ReadOptions) {
     }
 }
 
-/// One input in 64 is repeated until it is long enough to be cut into parts that are read side by side.
-fn long_at_times(bytes: &[u8]) -> Vec<u8> {
+/// Repeats one input in 64 until it is long enough to be split into chunks that are parsed in parallel.
+fn sometimes_repeated(bytes: &[u8]) -> Vec<u8> {
+    /// Minimum length of a repeated input in bytes. Heuristic: trades speed for inputs of several chunks; not measured
+    /// yet.
     const LONG: usize = 200 << 10;
     let sum: usize = bytes.iter().map(|&byte| usize::from(byte)).sum();
     let copies = if sum % 64 == 63 { LONG / bytes.len() + 1 } else { 1 };
@@ -289,7 +298,7 @@ fn check_design(design: &Design) {
     }
 }
 
-/// Whatever the input, an error is one line that a terminal can show.
+/// Every error message must be one non-empty line without control characters.
 fn check_error(error: &Error) {
     let text = error.to_string();
     assert!(
@@ -298,7 +307,7 @@ fn check_error(error: &Error) {
     );
 }
 
-/// A file without a name, which is gone when it is dropped.
+/// An unnamed file that is deleted when it is dropped.
 struct Temporary(File);
 
 impl Temporary {
@@ -310,7 +319,7 @@ impl Temporary {
             tempfile::tempfile()
         };
         let mut file = file.expect("a temporary file");
-        file.write_all(bytes).expect("room for a temporary file");
+        file.write_all(bytes).expect("space for a temporary file");
         file.rewind().expect("a temporary file");
         Temporary(file)
     }

@@ -2,7 +2,7 @@
 
     pytest -p swap --pyargs sklearn.linear_model.tests.test_logistic
 
-`deselected.txt` lists the tests that are left out, each with its reason; a line that deselects nothing is an error
+`deselected.txt` lists the tests that are left out, each with its reason; a line that deselects no test is an error
 when its test file was collected. The pass rate is printed at the end.
 """
 
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _rules() -> list[tuple[str, re.Pattern[str], str]]:
-    """Test file, pattern of test names and reason, one a line; a reason holds for all lines below its heading."""
+    """Test file, pattern of test names and reason, one rule per line; a reason applies to all lines below it."""
     rules, reason = [], ""
     for line in (Path(__file__).parent / "deselected.txt").read_text().splitlines():
         if line.startswith("# "):
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     idle = [rule for n, rule in enumerate(rules) if rule[0] in files and n not in used]
     if idle and not config.option.keyword:
         raise pytest.UsageError(f"deselected.txt: nothing matches {idle[0][0]} {idle[0][1].pattern}")
-    # Workers of pytest-xdist all collect the same, and tell how much they left out.
+    # Every worker of pytest-xdist collects all tests and reports how many it left out.
     getattr(config, "workeroutput", config.stash.setdefault(_LEFT_OUT, {}))["left_out"] = len(left_out)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept

@@ -148,7 +148,7 @@ def test_quantiles_of_statsmodels(quantile):
     def cost(predicted):
         return np.sum(np.maximum(quantile * (y - predicted), (quantile - 1) * (y - predicted)))
 
-    # Theirs is iterated, ours a vertex: it costs no more, and nearly the same.
+    # statsmodels iterates to a tolerance and wstar finds a vertex, whose cost is at most as large.
     assert cost(ours.predict(X)) <= cost(theirs.fittedvalues) * (1 + 1e-12)
     assert cost(ours.predict(X)) == pytest.approx(cost(theirs.fittedvalues), rel=1e-4)
 
@@ -183,7 +183,7 @@ def test_discriminants(name, solver):
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
 
 
-def test_a_singular_covariance_is_scikit_learns():
+def test_a_singular_covariance_gives_the_fit_of_scikit_learn():
     X, y = classes("digits")
     ours = wstar.LinearDiscriminantAnalysis().fit(X, y)
     assert ours.certificate_.kind == "none"
@@ -192,7 +192,7 @@ def test_a_singular_covariance_is_scikit_learns():
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-# A multiplier that is nothing but what a solver leaves of 0 makes no support vector; in wine one of 1e-5 is left out.
+# Multipliers that are 0 up to the tolerance give no support vector; in wine one of 1e-5 is left out.
 @pytest.mark.parametrize(
     ("name", "left_out"), [("iris", 1e-9), ("wine", 1e-4), ("breast cancer", 1e-6), ("digits", 1e-6)]
 )
@@ -222,13 +222,13 @@ def test_squared_hinge_with_an_l1_penalty(name):
     y = y == 1
     ours = wstar.LinearSVC(penalty="l1", C=0.01, fit_intercept=False, tol=1e-10).fit(X, y)
     theirs = svm.LinearSVC(
-        penalty="l1", dual=False, C=0.01, fit_intercept=False, tol=1e-10, max_iter=1_000_000
+        penalty="l1", dual=False, C=0.01, fit_intercept=False, tol=1e-10, max_iter=1_000_000, random_state=0
     ).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_what_stochastic_descent_is_after(name):
+def test_sgd_classifier_finds_the_minimum(name):
     X, y = classes(name)
     y = y == 1
     alpha, n = 0.01, len(y)
@@ -245,7 +245,7 @@ def test_what_stochastic_descent_is_after(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_modified_huber_is_at_its_least(name):
+def test_modified_huber_finds_the_minimum(name):
     X, y = classes(name)
     signs = np.where(y == 1, 1.0, -1.0)
 

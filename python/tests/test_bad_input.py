@@ -1,11 +1,19 @@
-"""Bad input is refused in the words that users know, and never ends the process."""
+"""Bad input raises the errors that users of scikit-learn know, and never ends the process."""
+
+import ast
+import importlib
+import inspect
+import re
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 import wstar
+from wstar import _engine
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
 y = np.array([0, 1, 0, 1])
@@ -16,7 +24,7 @@ def fails(words, X=X, y=y, kind=ValueError, estimator=wstar.LogisticRegression, 
         estimator().fit(X, y, **how)
 
 
-def test_what_is_not_a_number_is_named_by_its_place():
+def test_nonfinite_values_are_reported_with_their_position():
     holes = X.copy()
     holes[2, 1] = np.nan
     fails(r"contains NaN.*row 2, column 1", holes)
@@ -26,7 +34,7 @@ def test_what_is_not_a_number_is_named_by_its_place():
     fails(r"Input y contains NaN.*row 3", y=[1.0, 2.0, 3.0, np.nan], estimator=wstar.Ridge)
 
 
-def test_other_arrays():
+def test_unsupported_arrays():
     fails(
         "could not convert string to float", np.array([["a", 1], ["b", 2], ["c", 3], ["d", 4]], dtype=object)
     )
@@ -53,6 +61,73 @@ def test_parameters():
         wstar.SGDClassifier(loss="hindge").fit(X, y)
     with pytest.raises(ValueError, match="classes"):
         wstar.LogisticRegression(class_weight={7: 1.0}).fit(X, y)
+
+
+def test_messages_name_parameters_and_no_options_of_the_command_line():
+    with pytest.raises(ValueError, match="^max_iter must be a positive number"):
+        wstar.Kozinec(max_iter=10**16).fit(X, y)
+
+
+def test_every_setting_of_the_engine_has_words():
+    """Words that are an identifier are a parameter of some estimator or function."""
+    parameters = {"n_jobs"}
+    for name in wstar.__all__:
+        found = getattr(wstar, name)
+        # `inspect` finds no signature of a warning in every version of Python.
+        if callable(found) and found is not wstar.SeparationWarning:
+            parameters |= set(inspect.signature(found).parameters)
+    words = _engine.setting_words()
+    assert len(words) > 40
+    for setting, word in words.items():
+        assert word and "--" not in word, setting
+        identifier = word.split("=")[0]
+        if identifier.isidentifier():
+            assert identifier in parameters, (setting, word)
+
+
+def takes(name, value):
+    """Whether some estimator has the parameter and takes the value."""
+    for kind in (getattr(wstar, name) for name in wstar.__all__):
+        if isinstance(kind, type) and hasattr(kind, "get_params") and name in kind().get_params():
+            constraints = getattr(kind, "_parameter_constraints", {})
+            if name not in constraints:
+                return True
+            try:
+                validate_parameter_constraints({name: constraints[name]}, {name: value}, kind.__name__)
+                return True
+            except ValueError:
+                continue
+    return False
+
+
+def test_every_message_is_python():
+    """Every parameter in a message takes its value, every class and function exists."""
+    literal = r"""(?:"[^"]*"|None|True|False|[0-9.]+(?:e-?[0-9]+)?)"""
+    sentences = _engine.sentences()
+    assert len(sentences) > 1000
+    seen = set()
+    for sentence in set(sentences):
+        assert sentence and "\n" not in sentence and "--" not in sentence and ",," not in sentence
+        for name, values in re.findall(rf"\b(\w+)=({literal}(?: or {literal})*)", sentence):
+            for value in re.findall(literal, values):
+                assert takes(name, ast.literal_eval(value)), sentence
+                seen.add((name, value))
+        assert re.sub(rf"\w+={literal}", "", sentence).count("=") == 2 * sentence.count("y =="), sentence
+        for module, name in re.findall(r"\b(sklearn\.\w+|wstar)\.(\w+)", sentence):
+            assert hasattr(importlib.import_module(module), name), sentence
+        for name in re.findall(r"(?<![.\w])([A-Z][a-z]+[A-Z]\w*)", sentence):
+            assert name in (*wstar.__all__, "DataFrame"), sentence
+    assert {("penalty", "None"), ("penalty", '"elasticnet"'), ("loss", '"squared_hinge"')} <= seen
+
+
+def test_messages_about_an_estimator_fit_it():
+    """Ridge has no parameter for the penalty: without one, it is LinearRegression."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ridge = str(wstar.Ridge().fit(X, np.array([1.0, 2.0, 4.0, 3.0])).summary())
+        logistic = str(wstar.LogisticRegression().fit(X, y).summary())
+    assert "(LinearRegression gives them)" in ridge and "penalty" not in ridge.split("biases")[1]
+    assert "(penalty=None gives them)" in logistic
 
 
 def test_before_and_after_a_fit():

@@ -1,4 +1,4 @@
-"""What scikit-learn's users put estimators into, and the tables they feed them."""
+"""Pipelines, searches and other tools of scikit-learn, and tables of other packages."""
 
 import pickle
 
@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from test_estimators import ESTIMATORS
 
 import wstar
-from wstar.arrays import coded
+from wstar.arrays import label_codes
 
 REGRESSORS = ["ElasticNet", "Lasso", "LinearRegression", "QuantileRegressor", "Ridge"]
 
@@ -39,9 +39,9 @@ def test_pickle_and_clone(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore")
-def test_verify_notices_other_data(name):
+def test_verify_refuses_other_data(name):
     X, y = load_iris(return_X_y=True)
-    # Zeros, so that presence tells something; large targets, so that no penalty hides them.
+    # Zeros, so that BernoulliNB has information; large targets, so that no penalty sets all coefficients to 0.
     X, y = X[:100] - X[:100].min(axis=0), y[:100] * 100.0 if name in REGRESSORS else y[:100]
     how = {"alpha": 0} if name == "QuantileRegressor" else {}
     model = getattr(wstar, name)(**how).fit(X, y)
@@ -82,11 +82,11 @@ def test_metadata_routing():
     np.testing.assert_allclose(pipe[-1].coef_, plain[-1].coef_, rtol=1e-6)
 
 
-def test_it_is_one_of_theirs():
+def test_estimators_subclass_those_of_scikit_learn():
     assert isinstance(wstar.LogisticRegression(), TheirLogisticRegression)
 
 
-def test_tables_give_their_names():
+def test_feature_names_of_tables():
     X, y = load_iris(return_X_y=True, as_frame=True)
     X.columns = ["sl", "sw", "pl", "pw"]
     expected = wstar.LogisticRegression().fit(X.to_numpy(), y).coef_
@@ -132,8 +132,8 @@ def test_series_name_is_the_target():
         ["b", "a", "b"],
     ],
 )
-def test_labels_are_numbered_as_unique_does(labels):
-    classes, codes = coded(labels)
+def test_label_codes_agree_with_unique(labels):
+    classes, codes = label_codes(labels)
     known, numbers = np.unique(labels, return_inverse=True)
     assert classes.dtype == known.dtype
     np.testing.assert_array_equal(classes, known)

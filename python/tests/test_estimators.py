@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators: no failure, and no list of expected ones."""
+"""scikit-learn's own checks of estimators: no failures, and no expected failures."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Data are used where they lie: the peak of a fit on 1M × 50 doubles is at most 1.2 times the input."""
+"""Fits do not copy the data: the peak memory of a fit on 1M × 50 doubles is at most 1.2 times the input."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import wstar
 
-# Kilobytes before and at the peak of a fit; the data are made a column at a time, so that making them has no peak.
+# Kilobytes before and at the peak of a fit. The data are made column by column, which needs no further memory.
 SCRIPT = """
 import sys, warnings
 warnings.simplefilter("ignore")
@@ -34,7 +34,7 @@ if order.startswith("csr"):
     X = rows
     size += X.indices.nbytes + X.indptr.nbytes
 getattr(wstar, name)().fit(X[:1000], y[:1000])
-# What is left of making the data is given back, and the mark of the peak is set to what is used now.
+# Reset the peak to the memory in use now.
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")
 def kilobytes(field):
@@ -89,7 +89,7 @@ def test_all_layouts_give_the_same_bits():
     )
 
 
-def test_the_data_are_not_written_to():
+def test_the_data_are_not_modified():
     X = np.random.default_rng(0).standard_normal((100, 3))
     y = (X[:, 0] > 0).astype(int)
     X.setflags(write=False)

@@ -1,10 +1,6 @@
-"""What other packages do not have: certificates, separation, comparison, model files."""
+"""Features beyond scikit-learn: certificates, separation, comparison, weights, partial fits, paths."""
 
-import json
-import os
-import subprocess
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,7 +32,7 @@ def test_a_certificate_says_what_it_claims():
     assert "optimum" in certificate.claim()
 
 
-def test_separation_is_named_and_nothing_else():
+def test_separated_classes_warn_and_overlapping_classes_do_not():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(SeparationWarning, match="separated"):
         model = wstar.LogisticRegression(C=np.inf).fit(X, y)
@@ -47,7 +43,7 @@ def test_separation_is_named_and_nothing_else():
         wstar.LogisticRegression(C=np.inf).fit(*overlap())
 
 
-def test_convergence_is_warned_of_only_if_it_failed():
+def test_convergence_warning_only_at_a_limit():
     X, y = overlap()
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         wstar.LogisticRegression(max_iter=2).fit(X, y)
@@ -92,6 +88,24 @@ def test_compare():
     assert len(wstar.compare(X, y, [wstar.LogisticRegression(), wstar.GaussianNB()])) == 2
 
 
+@pytest.mark.parametrize(
+    "form", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.csr_array, scipy.sparse.csc_array]
+)
+def test_compare_takes_sparse_rows(form):
+    X, y = iris()
+    X, y = X[50:], y[50:]
+    results = wstar.compare(form(X), y)
+    dense = {result["name"]: result for result in wstar.compare(X, y)}
+    left_out = {"GaussianNB", "LinearDiscriminantAnalysis"}
+    assert {result["name"] for result in results} == set(dense) - left_out
+    for result in results:
+        assert result["errors"] == dense[result["name"]]["errors"]
+        assert result["certificate"].holds == dense[result["name"]]["certificate"].holds
+    assert "fewer than 1" in str(results)
+    chosen = wstar.compare(form(X), y, [wstar.LinearSVC(), wstar.MultinomialNB()])
+    assert [result["name"] for result in chosen] == ["LinearSVC", "MultinomialNB"]
+
+
 def test_hard_margin():
     X, y = iris()
     model = wstar.HardMarginClassifier(inseparable="error").fit(X, y == 0)
@@ -109,7 +123,7 @@ def test_perceptrons():
     X, y = make_blobs(200, centers=2, random_state=0, cluster_std=0.5)
     for kind in (wstar.Perceptron, wstar.VotedPerceptron, wstar.AveragedPerceptron, wstar.PocketPerceptron):
         model = kind().fit(X, y)
-        # The mean or the votes of all hyperplanes may err where the last and the best do not.
+        # The mean and the vote of all hyperplanes may misclassify rows that the last and the best one do not.
         ends_right = kind in (wstar.Perceptron, wstar.PocketPerceptron)
         assert model.score(X, y) >= (1.0 if ends_right else 0.99)
         assert model.certificate_.kind == "mistake-bound"
@@ -158,7 +172,7 @@ def test_weights_of_classes_are_weights_of_rows(kind):
     assert kind(class_weight="balanced").fit(X, y).verify(X, y)
 
 
-def test_the_least_cost_weighs_errors():
+def test_the_minimum_cost_weights_errors():
     X, y = iris()
     X, y = X[50:], y[50:]
     plain = wstar.MinErrorClassifier().fit(X, y)
@@ -180,11 +194,11 @@ def test_partial_fit_of_naive_bayes_is_the_fit_of_all_rows():
         for rows in np.array_split(order, 7):
             model.partial_fit(X[rows], y[rows], classes=[0, 1])
         np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-8, atol=1e-12)
-        # Nothing has looked at all rows yet, so nothing is claimed of them.
+        # No pass over all rows was made, so there is no certificate.
         assert model.certificate_.kind == "none"
         assert model.verify(X, y)
         assert not model.verify(X[::-1], y)
-        # From a fit it goes on, weighted rows being rows.
+        # A fit can be continued, with weights.
         more = clone(model).fit(X[order[:400]], y[order[:400]])
         rest = order[400:]
         more.partial_fit(X[rest[::2]], y[rest[::2]], sample_weight=np.full(len(rest[::2]), 1.0))
@@ -218,74 +232,6 @@ def test_partial_fit_of_stochastic_descent_leaves_no_certificate():
     model = wstar.SGDClassifier().fit(X, y)
     assert model.certificate_.holds
     assert model.partial_fit(X, y).certificate_.kind == "none"
-
-
-def models():
-    X, y = overlap()
-    yield wstar.LogisticRegression().fit(X, y), X, y
-    yield wstar.LinearSVC(loss="hinge").fit(X, y), X, y
-    yield wstar.RidgeClassifier().fit(X, y), X, y
-    yield wstar.GaussianNB().fit(X, y), X, y
-    yield wstar.BernoulliNB().fit(X > 15, y), (X > 15).astype(float), y
-    yield wstar.MultinomialNB().fit(X, y), X, y
-    yield wstar.LinearDiscriminantAnalysis().fit(X, y), X, y
-    yield wstar.VotedPerceptron().fit(X, y), X, y
-    yield wstar.AveragedPerceptron().fit(X, y), X, y
-    yield wstar.Lasso(alpha=0.1).fit(X, X[:, 0] * 2 + y), X, X[:, 0] * 2 + y
-    yield wstar.LinearRegression().fit(X, X[:, 0] * 2 + y), X, X[:, 0] * 2 + y
-    yield wstar.LogisticRegression().fit(*iris()), *iris()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_files_keep_models(tmp_path):
-    for model, X, y in models():
-        model.save(tmp_path / "model.wstar.json")
-        read = wstar.load(tmp_path / "model.wstar.json")
-        assert type(read) is type(model)
-        np.testing.assert_allclose(read.predict(X), model.predict(X), rtol=1e-12)
-        assert read.verify(X, y)
-
-
-def command():
-    root = Path(__file__).resolve().parents[2]
-    for profile in ("release", "debug"):
-        binary = root / "target" / profile / "wstar"
-        if binary.exists():
-            return str(binary)
-    if os.environ.get("CI"):
-        pytest.fail("the command line is not built")
-    pytest.skip("the command line is not built")
-
-
-def test_the_command_line_reads_what_python_wrote_and_back(tmp_path):
-    binary = command()
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    table = X.assign(species=y)
-    table.to_csv(tmp_path / "iris.csv", index=False)
-
-    def run(*words):
-        done = subprocess.run([binary, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    wstar.LogisticRegression().fit(X, y.rename("species")).save(tmp_path / "python.json")
-    assert json.loads(run("verify", "python.json", "iris.csv", "--json"))["holds"] is True
-    run("train", "iris.csv", "--target", "species", "--method", "softmax", "--out", "cli.json")
-    model = wstar.load(tmp_path / "cli.json")
-    assert type(model).__name__ == "LogisticRegression"
-    assert model.verify(X, y)
-    np.testing.assert_allclose(model.coef_, wstar.LogisticRegression().fit(X, y).coef_, atol=1e-3)
-
-
-def test_files_of_another_kind(tmp_path):
-    (tmp_path / "a.json").write_text('{"format": "other"}')
-    with pytest.raises(ValueError, match="not a wstar model file"):
-        wstar.load(tmp_path / "a.json")
-    with pytest.raises(OSError):
-        wstar.load(tmp_path / "absent.json")
-    (tmp_path / "b.json").write_text("{")
-    with pytest.raises(ValueError, match="not a whole model file"):
-        wstar.load(tmp_path / "b.json")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -322,17 +268,17 @@ def test_paths_are_those_of_scikit_learn(sparse):
         wstar.enet_path(X, y, l1_ratio=0.0)
 
 
-def test_a_path_warns_where_it_was_called_and_ends_with_the_first_error(monkeypatch):
+def test_a_path_warns_at_the_line_of_the_caller_and_stops_at_the_first_error(monkeypatch):
     X, y = load_diabetes(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="before its tolerance was certified") as told:
+    with pytest.warns(ConvergenceWarning, match="before its tolerance was certified") as caught:
         wstar.lasso_path(X, y - y.mean(), n_alphas=3, tol=1e-300)
-    assert all(warning.filename == __file__ for warning in told)
+    assert all(warning.filename == __file__ for warning in caught)
 
     def broken(*_, **__):
-        raise OverflowError("no room")
+        raise OverflowError("too large")
 
-    monkeypatch.setattr(wstar.ElasticNet, "_take", broken)
-    with pytest.raises(OverflowError, match="no room"):
+    monkeypatch.setattr(wstar.ElasticNet, "_set_fit", broken)
+    with pytest.raises(OverflowError, match="too large"):
         wstar.lasso_path(X, y - y.mean(), n_alphas=3)
 
 

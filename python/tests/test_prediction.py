@@ -1,4 +1,4 @@
-"""Predictions are scikit-learn's, faster, for rows of every kind."""
+"""Predictions agree with scikit-learn's for rows of every kind, and are faster."""
 
 import statistics
 import time
@@ -64,14 +64,14 @@ def test_predictions_are_those_of_scikit_learn(ours, theirs):
             assert found.shape == expected.shape
 
 
-def test_single_precision_stays():
+def test_single_precision_is_kept():
     rows = X.astype(np.float32)
     model = wstar.LogisticRegression().fit(rows, y)
     assert model.decision_function(rows).dtype == np.float32
     assert wstar.Ridge().fit(rows, y.astype(np.float32)).predict(rows).dtype == np.float32
 
 
-def test_the_attributes_are_what_predicts():
+def test_predictions_use_the_fitted_attributes():
     model = wstar.LogisticRegression().fit(X, y == 1)
     before = model.decision_function(X)
     model.coef_ *= 2
@@ -81,7 +81,7 @@ def test_the_attributes_are_what_predicts():
     np.testing.assert_allclose(model.decision_function(X), 2 * before)
 
 
-def test_bad_rows_are_refused_as_elsewhere():
+def test_bad_rows_raise_the_errors_of_scikit_learn():
     for model in (
         wstar.LogisticRegression().fit(X, y),
         wstar.BernoulliNB().fit(X, y),
@@ -102,7 +102,7 @@ def test_bad_rows_are_refused_as_elsewhere():
         wstar.LogisticRegression().predict(X)
 
 
-def test_names_are_minded():
+def test_feature_names_are_checked():
     table = pd.DataFrame(X, columns=list("abcd"))
     model = wstar.LogisticRegression().fit(table, y)
     with pytest.warns(UserWarning, match="feature names"):
@@ -113,7 +113,7 @@ def test_names_are_minded():
         wstar.LogisticRegression().fit(X, y).predict(table)
 
 
-def test_scores_beyond_all_numbers_are_no_error():
+def test_scores_may_overflow():
     model = wstar.LogisticRegression().fit(X, y == 1)
     model.coef_ = np.full((1, 4), 1e308)
     assert model.decision_function(np.full((1, 4), 1e10))[0] == np.inf
@@ -129,8 +129,8 @@ def test_many_rows_on_any_number_of_threads():
     np.testing.assert_array_equal(model.predict(rows), one.argmax(axis=1))
 
 
-def test_one_row_is_quick():
-    """At least 10 times as quick as scikit-learn's, measured in turns; 30 times on a quiet machine."""
+def test_one_row_is_fast():
+    """At least 10 times as fast as scikit-learn, measured in alternation; 30 times on an idle machine."""
     digits, labels = load_digits(return_X_y=True)
     ours = wstar.LogisticRegression().fit(digits, labels)
     theirs = linear_model.LogisticRegression(max_iter=50)

@@ -26,7 +26,7 @@ def fitted(n_jobs=None):
     return wstar.LogisticRegression(n_jobs=n_jobs).fit(X, y).coef_
 
 
-def test_the_bits_do_not_depend_on_the_threads():
+def test_fits_have_the_same_bits_for_any_number_of_threads():
     np.testing.assert_array_equal(fitted(1), fitted(2))
     np.testing.assert_array_equal(fitted(1), fitted(-1))
 

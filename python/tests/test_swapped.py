@@ -9,7 +9,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs" / "python.md"
 
-#: The arguments of each test file, and how many of its tests pass: fewer are a defect, and the docs have the same numbers.
+#: The arguments of each test file, and how many of its tests pass: a smaller number is a defect, and the docs have the same numbers.
 FILES = {
     "sklearn.linear_model.tests.test_logistic": ([], 271),
     "sklearn.linear_model.tests.test_base": ([], 74),

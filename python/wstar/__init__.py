@@ -10,7 +10,7 @@ True
 
 from importlib import metadata as _metadata
 
-from .certificate import Certificate, Summary, Verification
+from .certificate import Certificate, Verification
 from .comparison import Comparison, compare
 from .discriminant import LinearDiscriminantAnalysis
 from .exceptions import SeparationWarning
@@ -26,6 +26,7 @@ from .quantile import QuantileRegressor
 from .ridge import Ridge, RidgeClassifier
 from .separation import Separation, separate
 from .sgd import SGDClassifier
+from .summary import Summary
 from .svm import LinearSVC
 
 try:

@@ -1,4 +1,4 @@
-"""The engine: arrays in, models out."""
+"""The engine: fits models to arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypedDict
@@ -6,18 +6,18 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-# A two-dimensional array, or (row starts, columns, values, number of columns) of a matrix in compressed rows.
+# A two-dimensional array, or (row pointers, column indices, values, number of columns) of a CSR matrix.
 Matrix: TypeAlias = (
     npt.NDArray[np.float64]
     | npt.NDArray[np.float32]
     | tuple[npt.NDArray[np.uintp], npt.NDArray[np.uint32], npt.NDArray[Any], int]
 )
-# Real numbers, or the number of each row's class and the names of the classes.
+# A real target, or the class code of each row and the names of the classes.
 Goal: TypeAlias = (
     npt.NDArray[np.float64] | tuple[npt.NDArray[np.uint8] | npt.NDArray[np.uint32], Sequence[str]]
 )
 Weights: TypeAlias = npt.NDArray[np.float64] | None
-# The weight of each class, its counts or means, and for Gaussians its squared deviations from the mean.
+# For each class its weight, its counts or means, and for Gaussians its sums of squared deviations.
 Sums: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64] | None]
 
 class Table(TypedDict):
@@ -50,7 +50,6 @@ class Fitted:
     def hyperplanes(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None: ...
     def scores(self, x: Matrix, threads: int) -> npt.NDArray[np.float64]: ...
     def decide(self, x: Matrix, threads: int) -> npt.NDArray[np.uint32]: ...
-    def probabilities(self, x: Matrix, threads: int) -> npt.NDArray[np.float64] | None: ...
     def verify(self, data: Table, threads: int) -> tuple[list[str], str]: ...
 
 class Scores:
@@ -79,3 +78,6 @@ def separate(
     x: Matrix, signs: npt.NDArray[np.int8], asked: Asked, threads: int
 ) -> tuple[str | None, str]: ...
 def check_proof(proof: str, x: Matrix, signs: npt.NDArray[np.int8], threads: int) -> bool: ...
+def sentences() -> list[str]: ...
+def setting_words() -> dict[str, str]:
+    """The name of every setting in messages, by the setting's name."""

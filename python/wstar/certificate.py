@@ -1,33 +1,32 @@
-"""What a fit claims about itself, and what became of the claim when it was checked."""
+"""Certificates of fits, and the results of their verification."""
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A claim about a fit, and the numbers that prove it.
+    """A claim about a fit, with the numbers that prove it.
 
     Attributes
     ----------
     kind : str
-        What is claimed: ``"duality-gap"``, ``"maximum-likelihood"``, ``"mistake-bound"``, ``"separation"``,
+        The kind of the claim: ``"duality-gap"``, ``"maximum-likelihood"``, ``"mistake-bound"``, ``"separation"``,
         ``"hard-margin"``, ``"min-error"``, or ``"none"``.
     holds : bool
-        Whether the claim holds by its own numbers. `verify` recomputes them from the data.
+        Whether the stored numbers prove the claim. `verify` recomputes them from the data.
     primal, dual : float or None
-        The objective at the solution, and a value that no coefficients can go below; summed over all
-        problems of the fit.
+        The objective at the solution and a lower bound on the optimum, each summed over all problems of the
+        fit.
     gap, relative_gap : float or None
         ``primal - dual``, and the largest ``gap / max(|primal|, 1)`` of any problem of the fit.
     tol : float or None
-        The relative gap that was asked for.
+        The relative gap that was requested.
     parts : list of dict
-        The claim of each problem (one for each class of a one-against-rest fit, one for each target) with
-        all its numbers.
+        The claim of each problem (one for each class of a one-vs-rest fit, one for each target) with its
+        numbers.
     """
 
     kind: str
@@ -41,7 +40,7 @@ class Certificate:
 
     @staticmethod
     def of(documents: list[dict[str, Any]], holds: bool) -> Certificate:
-        """The certificate of the engine's claims, one for each target."""
+        """The certificate of several targets, from one document of the engine for each."""
         kind = documents[0]["kind"]
         parts: list[dict[str, Any]] = []
         for document in documents:
@@ -69,7 +68,7 @@ class Certificate:
             within = f"within {max(self.relative_gap, 0.0):.2g} of the optimum{many}"
             return f"{within} (P {self.primal:.10g}, D {self.dual:.10g})"
         if self.kind == "maximum-likelihood":
-            return f"every parameter is the data's own estimate, to {first['deviation']:.2g}"
+            return f"every parameter is the maximum-likelihood estimate, to {first['deviation']:.2g}"
         if self.kind == "hard-margin":
             margins = ", ".join(f"{(0.5 / part['primal']) ** 0.5:.6g}" for part in self.parts)
             return f"the largest margin: {margins}, to {self.relative_gap:.2g}"
@@ -79,9 +78,10 @@ class Certificate:
         if self.kind == "min-error":
             return f"{first['errors']} errors, and no hyperplane costs less than {first['lower_bound']:.6g}"
         if self.kind == "mistake-bound":
-            within = [part for part in self.parts if part["bound"] is not None]
             texts = [
-                f"{part['updates']} updates made, at most {part['bound']:.6g} possible" for part in within
+                f"{part['updates']} updates made, at most {part['bound']:.6g} possible"
+                for part in self.parts
+                if part["bound"] is not None
             ]
             return "; ".join(texts) or "no bound on the number of mistakes is known"
         return "nothing is claimed"
@@ -89,16 +89,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Verification:
-    """What re-checking a certificate against data led to; true if the claim holds.
+    """The result of verifying a certificate against data; true if the claim holds.
 
     Attributes
     ----------
     holds : bool
         Whether the claim holds on these data.
     objections : list of str
-        Why it does not.
+        The reasons why it does not hold.
     certificate : Certificate
-        The claim as recomputed.
+        The recomputed certificate.
     """
 
     holds: bool
@@ -107,37 +107,3 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.holds
-
-
-class Summary:
-    """A fit on one screen: its claim, its coefficients, and statistics where they are valid."""
-
-    def __init__(self, title: str, lines: list[tuple[str, str]], head: list[str], rows: list[list[str]]):
-        self.title = title
-        self.lines = lines
-        self.head = head
-        self.rows = rows
-
-    def __str__(self) -> str:
-        text = [self.title, ""]
-        text += [f"  {name:<12} {value}" for name, value in self.lines]
-        if self.rows:
-            table = [self.head, *self.rows]
-            widths = [max(len(row[j]) for row in table) for j in range(len(self.head))]
-            text.append("")
-            for row in table:
-                cells = [row[0].ljust(widths[0])] + [
-                    cell.rjust(width) for cell, width in zip(row[1:], widths[1:])
-                ]
-                text.append(("  " + "   ".join(cells)).rstrip())
-        return "\n".join(text)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        def cells(row: list[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-        lines = "".join(cells([name, value], "td") for name, value in self.lines)
-        table = cells(self.head, "th") + "".join(cells(row, "td") for row in self.rows) if self.rows else ""
-        return f"<p><b>{html.escape(self.title)}</b></p><table>{lines}</table><table>{table}</table>"

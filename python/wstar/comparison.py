@@ -1,4 +1,4 @@
-"""Classifiers side by side on the same data, by training errors and certificates."""
+"""Comparison of classifiers on the same data, by training errors and certificates."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils import get_tags
 
-from .certificate import Summary
 from .discriminant import LinearDiscriminantAnalysis
 from .geometry import MinErrorClassifier
 from .logistic import LogisticRegression
 from .naive_bayes import GaussianNB
 from .perceptron import AveragedPerceptron, Perceptron, PocketPerceptron
 from .ridge import RidgeClassifier
+from .summary import Summary
 from .svm import LinearSVC
 
 
-class Comparison(list):
+class Comparison(list[dict[str, Any]]):
     """The results of `compare`: a list of dicts, shown as a table."""
 
     def summary(self) -> Summary:
@@ -49,7 +51,7 @@ class Comparison(list):
 
 
 def compare(
-    X: Any, y: Any, estimators: Iterable[BaseEstimator] | None = None, *, max_seconds: float = 10.0
+    X: Any, y: Any, estimators: Iterable[Any] | None = None, *, max_seconds: float = 10.0
 ) -> Comparison:
     """Fit several classifiers to the same data, and count their training errors.
 
@@ -60,9 +62,10 @@ def compare(
     y : array-like of shape (n_samples,)
         Their labels.
     estimators : iterable of classifiers of this package, default=None
-        By default one of each kind; for two classes also the least error that any hyperplane has.
+        By default one of each kind; for two classes also the minimum error of any hyperplane. A sparse X leaves
+        out the estimators that need dense rows: `LinearDiscriminantAnalysis` and `GaussianNB`.
     max_seconds : float, default=10.0
-        The longest that the search for the least error may take.
+        The maximum time of the search for the minimum error, in seconds.
 
     Returns
     -------
@@ -78,8 +81,11 @@ def compare(
     1
     """
     y = np.asarray(y).ravel()
+    if sp.issparse(X):
+        # The engine needs CSR: one conversion for all fits.
+        X = X.tocsr()
     if estimators is None:
-        estimators = [
+        chosen: list[Any] = [
             LogisticRegression(),
             LinearSVC(loss="hinge"),
             RidgeClassifier(),
@@ -90,13 +96,17 @@ def compare(
             GaussianNB(),
         ]
         if len(np.unique(y)) == 2:
-            estimators.append(MinErrorClassifier(max_seconds=max_seconds))
+            chosen.append(MinErrorClassifier(max_seconds=max_seconds))
+        if sp.issparse(X):
+            chosen = [estimator for estimator in chosen if get_tags(estimator).input_tags.sparse]
+    else:
+        chosen = list(estimators)
     results = Comparison()
-    for estimator in estimators:
-        fitted = clone(estimator)
+    for estimator in chosen:
+        fitted: Any = clone(estimator)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            # How each fit ended is what the table says.
+            # The table shows how each fit ended.
             warnings.simplefilter("ignore")
             fitted.fit(X, y)
         seconds = time.perf_counter() - started

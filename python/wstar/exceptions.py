@@ -1,4 +1,4 @@
-"""The package's own warnings, and where they are raised."""
+"""The package's warnings, raised at the line of the caller."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _held: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("held", d
 class SeparationWarning(UserWarning):
     """The classes can be separated, so that no maximum-likelihood estimate exists.
 
-    The coefficients are then a direction along which the likelihood keeps rising, and not an estimate; a
-    penalty (a finite `C`) or Firth's correction has an answer.
+    The coefficients are then a direction along which the likelihood increases without reaching a maximum, and not
+    an estimate. A penalty (a finite `C`) makes the estimate exist.
     """
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warns at the line of the caller that is not of this package."""
+    """Warns at the innermost line outside this package."""
     held = _held.get()
     if held is not None:
         held.append((message, category))
@@ -32,11 +32,11 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 @contextmanager
-def held_back() -> Iterator[list[tuple[str, type[Warning]]]]:
-    """Gives what would be warned of instead: for a thread of the engine, where no line is the caller's."""
-    told: list[tuple[str, type[Warning]]] = []
-    token = _held.set(told)
+def collected_warnings() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Collects warnings instead of raising them: a thread of the engine has no line of the caller on its stack."""
+    collected: list[tuple[str, type[Warning]]] = []
+    token = _held.set(collected)
     try:
-        yield told
+        yield collected
     finally:
         _held.reset(token)

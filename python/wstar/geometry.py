@@ -1,20 +1,26 @@
-"""Hyperplanes by their geometry: the largest margin, and the fewest errors."""
+"""Hyperplanes of largest margin and of fewest errors."""
 
 from __future__ import annotations
 
 import json
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .arrays import checked
-from .base import CertifiedClassifier, CertifiedFit, seed
+from .arrays import validated
+from .base import seed
+from .classification import CertifiedClassifier, CertifiedFit
 from .exceptions import SeparationWarning, warn
 from .perceptron import MistakeDriven
 from .prediction import LinearClassifications
+from .types import Floats, Indices, RandomState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -22,34 +28,34 @@ _POSITIVE = Interval(Real, 0, None, closed="neither")
 class _Linear(LinearClassifications, ClassifierMixin):
     """Linear classifiers that take sparse rows."""
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 class Kozinec(_Linear, MistakeDriven, BaseEstimator):
-    """Kozinec's algorithm: the largest margin up to a share of it.
+    """Kozinec's algorithm: the largest margin up to a relative tolerance.
 
     Parameters
     ----------
     epsilon : float, default=0.01
-        The share of the largest margin that may be missing.
+        The relative deviation from the largest margin that is allowed.
     max_iter : int, default=1000
-        At most so many passes; classes that overlap use them up, with a `ConvergenceWarning`.
+        The maximum number of passes; classes that overlap reach it, with a `ConvergenceWarning`.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     random_state : int, RandomState instance or None, default=0
         The seed.
     n_jobs : int, default=None
-        Threads, None for all.
+        The number of threads; None means all cores.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_iter_
         As in scikit-learn's linear classifiers.
     certificate_ : Certificate
-        The interval in which the largest margin lies.
+        The certificate that the largest margin lies in an interval.
 
     Examples
     --------
@@ -60,6 +66,10 @@ class Kozinec(_Linear, MistakeDriven, BaseEstimator):
     True
     """
 
+    coef_: Floats
+    intercept_: Floats
+    n_iter_: int
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -68,14 +78,22 @@ class Kozinec(_Linear, MistakeDriven, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(self, *, epsilon=0.01, max_iter=1000, fit_intercept=True, random_state=0, n_jobs=None):
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.01,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Kozinec:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit and certify.
 
         Parameters
@@ -91,8 +109,8 @@ class Kozinec(_Linear, MistakeDriven, BaseEstimator):
             The fitted estimator.
         """
         self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
+        self._store_target_name(y)
+        X, y = validated(self, X, y)
         settings = {
             "method": "kozinec",
             "epsilon": float(self.epsilon),
@@ -101,27 +119,27 @@ class Kozinec(_Linear, MistakeDriven, BaseEstimator):
             "seed": seed(self.random_state),
         }
         self._fit_hyperplanes(X, self._labels(y), None, settings)
-        self.n_iter_ = self._passes()
+        self.n_iter_ = self._n_iter()
         return self
 
 
 class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
     """The hyperplane of the largest margin between separable classes, with its support vectors.
 
-    Classes that overlap have none. By default they get the soft margin instead, with a `SeparationWarning`.
+    If the classes overlap, it does not exist. The fit is then by default the soft margin, with a `SeparationWarning`.
 
     Parameters
     ----------
     inseparable : {"soft", "error"}, default="soft"
-        What classes that overlap get: the soft margin (`LinearSVC` with the hinge), or a `ValueError`.
+        The result for classes that overlap: the soft margin (`LinearSVC` with the hinge) or a `ValueError`.
     C : float, default=1000.0
-        How much the hinge loss counts in a soft margin.
+        The strength of the hinge loss in a soft margin.
     tol : float, default=1e-6
         The relative duality gap to reach.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     n_jobs : int, default=None
-        Threads, None for all.
+        The number of threads; None means all cores.
 
     Attributes
     ----------
@@ -134,7 +152,7 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
     dual_coef_ : ndarray of shape (n_hyperplanes, n_support)
         Their multipliers times their labels.
     certificate_ : Certificate
-        That no hyperplane has a larger margin.
+        The certificate that no hyperplane has a larger margin.
 
     Examples
     --------
@@ -146,6 +164,12 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
     (True, 3, 0.818)
     """
 
+    coef_: Floats
+    intercept_: Floats
+    margin_: npt.NDArray[np.float64]
+    support_: Indices
+    dual_coef_: npt.NDArray[np.float64]
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "inseparable": [StrOptions({"soft", "error"})],
         "C": [_POSITIVE],
@@ -154,14 +178,22 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(self, *, inseparable="soft", C=1000.0, tol=1e-6, fit_intercept=True, n_jobs=None):
+    def __init__(
+        self,
+        *,
+        inseparable: Literal["soft", "error"] = "soft",
+        C: float = 1000.0,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
         self.inseparable = inseparable
         self.C = C
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> HardMarginClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit and certify.
 
         Parameters
@@ -179,8 +211,8 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         from .svm import LinearSVC
 
         self._validate_params()
-        self._remember(y)
-        X, y = checked(self, X, y)
+        self._store_target_name(y)
+        X, y = validated(self, X, y)
         codes = self._labels(y)
         settings = {
             "method": "hard-margin",
@@ -192,7 +224,7 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         except ValueError as error:
             if self.inseparable == "error" or "separa" not in str(error):
                 raise
-            warn(f"{error}; this is the soft margin with C={self.C:g}", SeparationWarning)
+            warn(f"{error}; the fit is the soft margin with C={self.C:g}", SeparationWarning)
             soft = LinearSVC(
                 loss="hinge", C=self.C, tol=self.tol, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs
             ).fit(X, y)
@@ -208,41 +240,41 @@ class HardMarginClassifier(_Linear, CertifiedClassifier, BaseEstimator):
         for k, part in enumerate(parts):
             positive = codes == (1 if len(parts) == 1 else k)
             for row, multiplier in part["support"]:
-                place = np.searchsorted(self.support_, int(row))
-                self.dual_coef_[k, place] = multiplier if positive[int(row)] else -multiplier
+                column = np.searchsorted(self.support_, int(row))
+                self.dual_coef_[k, column] = multiplier if positive[int(row)] else -multiplier
         return self
 
 
 class MinErrorClassifier(_Linear, CertifiedFit, BaseEstimator):
-    """The hyperplane that classifies the fewest rows wrongly, for two classes.
+    """The hyperplane that misclassifies the fewest rows, for two classes.
 
-    A weight of a row is what an error on it costs. Weights of classes come in as those of their rows
+    The weight of a row is the cost of an error on it. Weights of classes are given as weights of their rows
     (``sklearn.utils.compute_sample_weight``).
 
-    To find it takes exponential time in the worst case: the search ends after `max_seconds` with the best hyperplane
-    found, and the certificate then says what is known.
+    The search takes exponential time in the worst case. It stops after `max_seconds` with the best hyperplane found, and
+    the certificate then has a lower bound on the cost.
 
     Parameters
     ----------
     max_seconds : float, default=10.0
-        The longest that a search may take.
+        The maximum time of a search, in seconds.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     n_jobs : int, default=None
-        Threads, None for all.
+        The number of threads; None means all cores.
 
     Attributes
     ----------
     classes_, coef_, intercept_
         As in scikit-learn's linear classifiers.
     errors_ : int
-        Training rows that are classified wrongly.
+        The number of misclassified training rows.
     cost_ : float
-        What they cost: their weights together.
+        The sum of their weights.
     lower_bound_ : float
         No hyperplane costs less.
     certificate_ : Certificate
-        That no hyperplane has fewer errors.
+        The certificate that no hyperplane has fewer errors.
 
     Examples
     --------
@@ -254,18 +286,26 @@ class MinErrorClassifier(_Linear, CertifiedFit, BaseEstimator):
     (True, 1)
     """
 
+    coef_: Floats
+    intercept_: Floats
+    errors_: int
+    cost_: float
+    lower_bound_: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_seconds": [_POSITIVE],
         "fit_intercept": ["boolean"],
         "n_jobs": [None, Integral],
     }
 
-    def __init__(self, *, max_seconds=10.0, fit_intercept=True, n_jobs=None):
+    def __init__(
+        self, *, max_seconds: float = 10.0, fit_intercept: bool = True, n_jobs: int | None = None
+    ) -> None:
         self.max_seconds = max_seconds
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -287,4 +327,4 @@ class MinErrorClassifier(_Linear, CertifiedFit, BaseEstimator):
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
-        warn("the least error was not proved in time: increase max_seconds", ConvergenceWarning)
+        warn("the minimum error was not proved in time: increase max_seconds", ConvergenceWarning)

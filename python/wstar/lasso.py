@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.linear_model import ElasticNet as SklearnElasticNet
 from sklearn.linear_model import Lasso as SklearnLasso
 
-from .base import CertifiedRegressor
+from .regression import CertifiedRegressor
+from .types import Floats, RandomState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _PARAMETERS = """fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalised.
+        Whether to fit an intercept, which is not penalised.
     precompute, copy_X, random_state, selection
-        Have no meaning here: X is never written to, and the solver is deterministic.
+        Ignored: X is never modified, and the solver is deterministic.
     max_iter : int, default=1000
-        At most so many iterations. The default stands for as many as it takes.
+        The maximum number of iterations; the default means no limit.
     tol : float, default=1e-6
         The relative duality gap to reach, of the objective over alpha.
     warm_start : bool, default=False
-        Starts from the last fit.
+        Whether to start from the last fit.
     positive : bool, default=False
-        No coefficient is negative: scikit-learn's own fit, without a certificate.
+        Whether coefficients are at least 0: scikit-learn's own fit, without a certificate.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
 
     Attributes
     ----------
     coef_, intercept_, sparse_coef_, n_iter_, dual_gap_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit."""
+        The certificate of the fit."""
 
 
 class ElasticNet(CertifiedRegressor, SklearnElasticNet):
@@ -43,9 +47,9 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
     Parameters
     ----------
     alpha : float, default=1.0
-        How much the penalty counts.
+        The strength of the penalty.
     l1_ratio : float, default=0.5
-        The share of the l1 penalty.
+        The proportion of the l1 penalty.
     {_PARAMETERS}
 
     Examples
@@ -57,25 +61,30 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
     True
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: float | Floats
+    n_iter_: int | list[int]
+    dual_gap_: float | Floats
+
+    _engine_validates = True
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float = 1.0,
         *,
-        l1_ratio=0.5,
-        fit_intercept=True,
-        precompute=False,
-        max_iter=1000,
-        copy_X=True,
-        tol=1e-6,
-        warm_start=False,
-        positive=False,
-        random_state=None,
-        selection="cyclic",
-        n_jobs=None,
-    ):
-        # Not by `super`: below `Lasso` that is another class than here.
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        precompute: bool | np.ndarray = False,
+        max_iter: int = 1000,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: RandomState = None,
+        selection: Literal["cyclic", "random"] = "cyclic",
+        n_jobs: int | None = None,
+    ) -> None:
+        # Not `super().__init__`: for `Lasso` that would be another class.
         SklearnElasticNet.__init__(
             self,
             alpha=alpha,
@@ -97,7 +106,7 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> ElasticNet:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit and certify.
 
         Parameters
@@ -107,16 +116,17 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
-            How often each row counts.
+            The weights of the rows; a weight of 2 is the same as the row twice.
         check_input : bool, default=True
-            Has no meaning here: input is always checked.
+            Ignored: input is always validated.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight)
+        return self
 
     def _settings(self) -> dict[str, Any]:
         """The engine's settings."""
@@ -127,16 +137,16 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
             "lambda": float(self.alpha) if self.alpha > 0 else None,
             "l1_ratio": float(self.l1_ratio) if penalty == "elastic-net" and self.alpha > 0 else None,
             "tol": max(float(self.tol), 1e-15),
-            "max_iter": self._limit(),
+            "max_iter": self._iteration_limit(),
             "no_intercept": not self.fit_intercept,
         }
 
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
-        starts = self._starts(X, y) if self.warm_start else None
-        self._take(self._engine_fits(X, y, weights, self._settings(), starts), X, single=y.ndim == 1)
+        starts = self._start_models(X, y) if self.warm_start else None
+        self._set_fit(self._engine_fits(X, y, weights, self._settings(), starts), X, single=y.ndim == 1)
 
-    def _take(self, models: list[Any], X: Any, *, single: bool) -> None:
-        """Sets the attributes by the engine's models, one for each target."""
+    def _set_fit(self, models: list[Any], X: Any, *, single: bool) -> None:
+        """Sets the fitted attributes from one model for each target."""
         self._set_planes(models, X, single)
         # scikit-learn's objective is the engine's times alpha.
         scale = float(self.alpha) if self.alpha > 0 else 1.0
@@ -145,12 +155,12 @@ class ElasticNet(CertifiedRegressor, SklearnElasticNet):
         self.dual_gap_ = gaps[0] if single else np.array(gaps)
         self.n_iter_ = iterations if single else [iterations] * len(models)
 
-    def _seen(self) -> dict[str, Any]:
-        """What is known of the columns after a check."""
+    def _input_attributes(self) -> dict[str, Any]:
+        """The attributes that validation sets: the number and the names of the features."""
         return {name: value for name, value in vars(self).items() if name.endswith("_in_")}
 
-    def _starts(self, X: Any, y: Any) -> list[Any] | None:
-        """The models of the last fit, if they fit these data."""
+    def _start_models(self, X: Any, y: Any) -> list[Any] | None:
+        """The models of the last fit if they have the same shape, for `warm_start`."""
         models = getattr(self, "model_", None)
         if models is None:
             return None
@@ -170,7 +180,7 @@ class Lasso(ElasticNet, SklearnLasso):
     Parameters
     ----------
     alpha : float, default=1.0
-        How much the penalty counts.
+        The strength of the penalty.
     {_PARAMETERS}
 
     Examples
@@ -185,19 +195,19 @@ class Lasso(ElasticNet, SklearnLasso):
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float = 1.0,
         *,
-        fit_intercept=True,
-        precompute=False,
-        copy_X=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        positive=False,
-        random_state=None,
-        selection="cyclic",
-        n_jobs=None,
-    ):
+        fit_intercept: bool = True,
+        precompute: bool | np.ndarray = False,
+        copy_X: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: RandomState = None,
+        selection: Literal["cyclic", "random"] = "cyclic",
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             l1_ratio=1.0,

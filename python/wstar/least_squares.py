@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 from sklearn import linear_model
 
-from .base import CertifiedRegressor
+from .regression import CertifiedRegressor
+from .types import Floats
 
 
 class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
-    """Least squares with every digit, standard errors, and a certificate.
+    """Ordinary least squares, with standard errors and a certificate.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     copy_X : bool, default=True
-        Has no meaning here: X is never written to.
+        Ignored: X is never modified.
     tol : float, default=1e-6
         The relative duality gap to reach.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
     positive : bool, default=False
-        No coefficient is negative: scikit-learn's own fit, without a certificate.
+        Whether coefficients are at least 0: scikit-learn's own fit, without a certificate.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
     inference_ : dict or None
         Standard errors, t tests, R² and likelihood criteria.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -46,9 +47,21 @@ class LinearRegression(CertifiedRegressor, linear_model.LinearRegression):
     (True, 0.5177)
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: float | Floats
+    rank_: int
 
-    def __init__(self, *, fit_intercept=True, copy_X=True, tol=1e-6, n_jobs=None, positive=False):
+    _engine_validates = True
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
         super().__init__(
             fit_intercept=fit_intercept, copy_X=copy_X, tol=tol, n_jobs=n_jobs, positive=positive
         )

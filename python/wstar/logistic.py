@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._logistic import _check_solver
 from sklearn.utils._param_validation import StrOptions
 
-from .arrays import look_for_bad
-from .base import CertifiedFit, seed
+from .arrays import raise_if_nonfinite
+from .base import seed
+from .classification import CertifiedFit
 from .exceptions import warn
 from .prediction import LinearClassifications, Probabilities
+from .types import ClassWeight, Floats, RandomState
 
-# Numbers in a table on which a step more costs nothing that one could feel.
+# Measured: up to this number of values a further Newton step takes a few milliseconds at most.
 SMALL = 1_000_000
 
 
@@ -31,43 +34,44 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
     penalty : {"l1", "l2", "elasticnet", None}
         Deprecated, as in scikit-learn: use `l1_ratio` and `C`.
     C : float, default=1.0
-        How much the loss counts against the penalty. ``np.inf`` leaves the penalty out: maximum likelihood, with
-        standard errors in `summary`. Whether that estimate exists is decided first, and a `SeparationWarning`
-        says so if it does not.
+        The strength of the loss against the penalty. ``np.inf`` leaves the penalty out: maximum likelihood, with
+        standard errors in `summary`. Whether that estimate exists is decided first; if it does not,
+        there is a `SeparationWarning`.
     l1_ratio : float, default=0.0
-        The share of the l1 penalty: 0 is l2, 1 is l1.
+        The proportion of the l1 penalty: 0 is l2, 1 is l1.
     dual : bool, default=False
-        Has no meaning here; True is refused where scikit-learn refuses it.
+        Ignored, but True is refused where scikit-learn refuses it.
     tol : float, default=1e-6
-        The relative duality gap to reach: ``(P - D)/max(|P|, 1)``. With an l2 penalty or none, and little data (up to
-        a million numbers and 1000 features), 1e-10 is reached in any case: it takes Newton's method a step more.
+        The relative duality gap to reach: ``(P - D)/P``, or relative to a millionth of the objective of the best constant
+        model (at most 1) if that is larger. With an l2 penalty or none, and little data (up to
+        a million numbers and 1000 features), 1e-10 is always reached, by one more Newton step.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1
-        Has no meaning here: the intercept is not penalised.
+        Ignored: the intercept is not penalised.
     class_weight : dict or "balanced", default=None
-        How much each class counts.
+        The weights of the classes.
     random_state : int, RandomState instance or None, default=None
-        Has no meaning here: the solvers are deterministic.
+        Ignored: the solvers are deterministic.
     solver : str, default="auto"
-        The engine chooses by the shape of the data. Names of scikit-learn's solvers are accepted with the penalties
-        that they go with there, and decide nothing.
+        The engine chooses by the shape of the data. The names of scikit-learn's solvers are accepted with the
+        penalties that they support there, and have no effect.
     max_iter : int, default=100
-        At most so many iterations, over all problems of the fit. The default stands for as many as it takes, and 0 for
-        coefficients of 0.
+        The maximum number of iterations, over all problems of the fit. The default means no limit, and 0 leaves all
+        coefficients at 0.
     verbose : int, default=0
-        Has no meaning here.
+        Ignored.
     warm_start : bool, default=False
-        Starts from the last fit.
+        Whether to start from the last fit.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
     inference_ : dict or None
         Standard errors and tests of an unpenalised binary fit.
 
@@ -81,26 +85,30 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
     (True, True)
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: Floats
+    n_iter_: npt.NDArray[np.int32]
+
+    _engine_validates = True
 
     def __init__(
         self,
-        penalty="deprecated",
+        penalty: Literal["l1", "l2", "elasticnet", "deprecated"] | None = "deprecated",
         *,
-        C=1.0,
-        l1_ratio=0.0,
-        dual=False,
-        tol=1e-6,
-        fit_intercept=True,
-        intercept_scaling=1,
-        class_weight=None,
-        random_state=None,
-        solver="auto",
-        max_iter=100,
-        verbose=0,
-        warm_start=False,
-        n_jobs=None,
-    ):
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
+        solver: Literal["auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "auto",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             penalty,
             C=C,
@@ -120,7 +128,7 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **linear_model.LogisticRegression._parameter_constraints,
-        # scikit-learn 1.7 has it not deprecated yet.
+        # Not deprecated in scikit-learn 1.7.
         "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
         "solver": [StrOptions({"auto", "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"})],
     }
@@ -147,35 +155,38 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
             "C": None if penalty is None else float(self.C),
             "l1_ratio": float(l1_ratio) if penalty == "elasticnet" else None,
             "tol": max(float(tol), 1e-15),
-            "max_iter": self._limit(),
+            "max_iter": self._iteration_limit(),
             "no_intercept": not self.fit_intercept,
             "class_weight": self._class_weights(),
             "seed": seed(self.random_state),
         }
-        start = self._previous(X) if self.warm_start else None
+        start = self._start_model(X) if self.warm_start else None
         self._fit_hyperplanes(X, codes, sample_weight, settings, start)
         if len(self.classes_) > 2:
-            # What is not penalised may be moved for all classes at once; scikit-learn has it sum to 0.
+            # Unpenalised coefficients are unique up to a common shift of all classes; scikit-learn's sum to 0.
             self.intercept_ = self.intercept_ - self.intercept_.mean()
             if penalty is None:
                 self.coef_ = self.coef_ - self.coef_.mean(axis=0)
-        # LIBLINEAR's are double, whatever X is.
+        # LIBLINEAR's coefficients are always double.
         dtype = np.float64 if self.solver == "liblinear" else X.dtype
         self.coef_ = self.coef_.astype(dtype, copy=False)
         self.intercept_ = self.intercept_.astype(dtype, copy=False)
-        self.n_iter_ = np.array([self._iterations()], dtype=np.int32)
+        self.n_iter_ = self._n_iter()
+
+    def _n_iter(self) -> npt.NDArray[np.int32]:
+        return np.array([self._iterations()], dtype=np.int32)
 
     def _start_only(self, X: Any) -> None:
-        """The start of all solvers, which no iteration has left."""
-        look_for_bad(self, X)
+        """Sets all coefficients to 0, as scikit-learn does for `max_iter=0`."""
+        raise_if_nonfinite(self, X)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._forget()
+        self._drop_models()
         self.coef_ = np.zeros((problems, X.shape[1]), dtype=X.dtype)
         self.intercept_ = np.zeros(problems, dtype=X.dtype)
         self.n_iter_ = np.zeros(1, dtype=np.int32)
         warn("max_iter=0 leaves all coefficients at 0, without a certificate", ConvergenceWarning)
 
-    def _known_words(self, iterations: int) -> str:
+    def _sklearn_message(self, iterations: int) -> str:
         known = {
             "lbfgs": "The fit with solver=lbfgs failed to converge. ",
             "newton-cg": "The fit with solver=newton-cg failed to converge. Increase the number of iterations. ",
@@ -187,7 +198,7 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
         return known.get(self.solver, "")
 
     def _penalty(self) -> tuple[str | None, float]:
-        """The penalty asked for, with scikit-learn's warnings about its deprecated forms."""
+        """The penalty and `l1_ratio`, with scikit-learn's warnings about deprecated parameters."""
         if self.penalty == "deprecated":
             if self.l1_ratio is None:
                 warn(

@@ -1,21 +1,31 @@
-"""Paths of the lasso and the elastic net: many penalties, each fit from where the last one ended."""
+"""Paths of the lasso and the elastic net: a decreasing sequence of penalties with warm starts."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
 from . import _engine
-from .arrays import checked
-from .base import written
-from .exceptions import held_back, warn
+from .arrays import validated
+from .base import settings_json
+from .exceptions import collected_warnings, warn
 from .lasso import ElasticNet
+from .types import Numbers
 
 
-def lasso_path(X: Any, y: Any, **how: Any) -> tuple[Any, ...]:
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    eps: float = 1e-3,
+    n_alphas: int = 100,
+    alphas: Numbers | int | None = None,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    return_models: bool = False,
+) -> tuple[Any, ...]:
     """Compute the lasso path, with a certificate for every penalty.
 
     Parameters
@@ -24,8 +34,8 @@ def lasso_path(X: Any, y: Any, **how: Any) -> tuple[Any, ...]:
         The rows.
     y : array-like of shape (n_samples,)
         Their targets. There is no intercept: centre both for one.
-    **how
-        What `enet_path` takes, but for `l1_ratio`.
+    eps, n_alphas, alphas, tol, n_jobs, return_models
+        As in `enet_path`.
 
     Returns
     -------
@@ -41,7 +51,17 @@ def lasso_path(X: Any, y: Any, **how: Any) -> tuple[Any, ...]:
     >>> coefs.shape, [int((coefs[:, k] != 0).sum()) for k in range(5)]
     ((10, 5), [0, 4, 7, 9, 10])
     """
-    return enet_path(X, y, l1_ratio=1.0, **how)
+    return enet_path(
+        X,
+        y,
+        l1_ratio=1.0,
+        eps=eps,
+        n_alphas=n_alphas,
+        alphas=alphas,
+        tol=tol,
+        n_jobs=n_jobs,
+        return_models=return_models,
+    )
 
 
 def enet_path(
@@ -51,7 +71,7 @@ def enet_path(
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
     n_alphas: int = 100,
-    alphas: Any = None,
+    alphas: Numbers | int | None = None,
     tol: float = 1e-6,
     n_jobs: int | None = None,
     return_models: bool = False,
@@ -65,43 +85,41 @@ def enet_path(
     y : array-like of shape (n_samples,)
         Their targets. There is no intercept: centre both for one.
     l1_ratio : float, default=0.5
-        The share of the l1 penalty, above 0.
+        The proportion of the l1 penalty, above 0.
     eps : float, default=1e-3
-        The least alpha over the greatest.
+        The ratio of the smallest alpha to the largest.
     n_alphas : int, default=100
-        How many there are, from the least at which nothing is chosen down.
+        The number of alphas; the largest is the smallest at which all coefficients are 0.
     alphas : array-like or int, default=None
-        Others than these, put in falling order; a whole number is another way to say `n_alphas`.
+        The alphas themselves, sorted in decreasing order; an integer means `n_alphas`.
     tol : float, default=1e-6
-        The relative duality gap to reach at each of them.
+        The relative duality gap to reach at each alpha.
     n_jobs : int, default=None
-        Threads, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
     return_models : bool, default=False
-        Whether to give the fitted estimators too.
+        Whether to return the fitted estimators too.
 
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-        In falling order.
+        In decreasing order.
     coefs : ndarray of shape (n_features, n_alphas)
         The coefficients at each.
     dual_gaps : ndarray of shape (n_alphas,)
-        How far each can be from the optimum.
+        An upper bound on the distance of each objective from its optimum.
     models : list of ElasticNet, optional
         The fits, with their certificates.
     """
     if not 0 < l1_ratio <= 1:
         raise ValueError(f"l1_ratio must be above 0 and at most 1, not {l1_ratio}")
     first = ElasticNet(l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
-    X, y = checked(first, X, y, y_numeric=True)
+    X, y = validated(first, X, y, y_numeric=True)
     target = np.ascontiguousarray(y, dtype=np.float64)
-    if isinstance(alphas, Integral):
-        alphas, n_alphas = None, int(alphas)
+    if isinstance(alphas, (int, np.integer)):
+        n_alphas, alphas = int(alphas), None
     if alphas is None:
-        greatest = float(np.abs(X.T @ target).max()) / (len(target) * l1_ratio)
-        alphas = (
-            np.geomspace(greatest, greatest * eps, n_alphas) if greatest > 0 else np.full(n_alphas, 1e-10)
-        )
+        largest = float(np.abs(X.T @ target).max()) / (len(target) * l1_ratio)
+        alphas = np.geomspace(largest, largest * eps, n_alphas) if largest > 0 else np.full(n_alphas, 1e-10)
     alphas = np.sort(check_array(alphas, ensure_2d=False, dtype=np.float64, input_name="alphas"))[::-1]
     if alphas[-1] <= 0:
         raise ValueError("alphas must be above 0")
@@ -109,30 +127,30 @@ def enet_path(
     def estimator(alpha: Any) -> ElasticNet:
         return ElasticNet(alpha=float(alpha), l1_ratio=l1_ratio, fit_intercept=False, tol=tol, n_jobs=n_jobs)
 
-    asked = [written(first._scaled_to(estimator(alpha)._settings(), target, None)) for alpha in alphas]
+    requested = [settings_json(estimator(alpha)._settings()) for alpha in alphas]
     models: list[ElasticNet] = []
-    chosen: list[tuple[np.ndarray, np.ndarray]] = []
+    nonzero: list[tuple[np.ndarray, np.ndarray]] = []
     gaps: list[float] = []
-    told: list[tuple[str, type[Warning]]] = []
+    collected: list[tuple[str, type[Warning]]] = []
 
     def take(fitted: Any) -> None:
         model = estimator(alphas[len(gaps)])
-        vars(model).update(first._seen())
-        with held_back() as warnings:
-            model._take([fitted], X, single=True)
-        told.extend(warnings)
-        # Few weights are not 0: they are put in their places once the fits need no more memory.
-        places = np.flatnonzero(model.coef_)
-        chosen.append((places, model.coef_[places]))
-        gaps.append(model.dual_gap_)
+        model.__dict__.update(first._input_attributes())
+        with collected_warnings() as warnings:
+            model._set_fit([fitted], X, single=True)
+        collected.extend(warnings)
+        # Most coefficients are 0. The dense matrix is filled after the fits, which need memory themselves.
+        support = np.flatnonzero(model.coef_)
+        nonzero.append((support, model.coef_[support]))
+        gaps.append(float(model.dual_gap_))
         if return_models:
             models.append(model)
 
-    _engine.fit_each(first._table(X, target, None), asked, first._threads(X), take)
-    for message, category in told:
+    _engine.fit_each(first._table(X, target, None), requested, first._threads(X), take)
+    for message, category in collected:
         warn(message, category)
     coefs = np.zeros((X.shape[1], len(alphas)), dtype=X.dtype)
-    for k, (places, values) in enumerate(chosen):
-        coefs[places, k] = values
+    for k, (support, values) in enumerate(nonzero):
+        coefs[support, k] = values
     found = (alphas, coefs, np.array(gaps))
     return (*found, models) if return_models else found

@@ -1,10 +1,10 @@
-"""Rosenblatt's perceptron, and what voting, averaging and a pocket make of it."""
+"""Rosenblatt's perceptron, and its voted, averaged and pocket variants."""
 
 from __future__ import annotations
 
 import json
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import linear_model
@@ -14,18 +14,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
-from .arrays import checked, matrix
-from .base import CertifiedFit, WeighedClasses, seed
+from .arrays import matrix, validated
+from .base import seed
+from .classification import CertifiedFit, WeightedClasses
 from .exceptions import warn
-from .prediction import LinearClassifications
+from .prediction import Decisions, LinearClassifications
 from .sgd import check_start, flat_start
+from .types import ClassWeight, Floats, RandomState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
-class MistakeDriven(WeighedClasses):
-    """Mixin: learners that change at their mistakes.
+class MistakeDriven(WeightedClasses):
+    """Mixin: mistake-driven learners.
 
-    Rows are a multiset: a weight is a number of equal rows, and a shuffled order depends on the rows and the seed
-    only, not on where the rows stand.
+    The rows are a multiset: a weight is a number of equal rows, and the shuffled order depends on the rows and the
+    seed only, not on the order of the rows.
     """
 
     def _run_settings(self, method: str, passes: float) -> dict[str, Any]:
@@ -43,52 +48,52 @@ class MistakeDriven(WeighedClasses):
     def _warn_limit(self, fit: dict[str, Any]) -> None:
         warn(
             f"{type(self).__name__} made {fit['passes']} passes and still makes mistakes. The classes may overlap"
-            " (wstar.separate decides); else increase max_iter.",
+            " (wstar.separate decides this); if they do not, increase max_iter.",
             ConvergenceWarning,
         )
 
-    def _passes(self) -> int:
+    def _n_iter(self) -> int:
         return max(1, int(json.loads(self.model_.part("fit"))["passes"]))
 
 
 class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
     """Rosenblatt's perceptron, with a bound on its mistakes.
 
-    `fit` passes over the rows until none is classified wrongly, at most `max_iter` times; `partial_fit` passes over its
-    rows once, from where the hyperplanes are.
+    `fit` passes over the rows until none is misclassified, at most `max_iter` times; `partial_fit` passes over its rows
+    once, from the current hyperplanes.
 
-    A weight is a number of rows: a row of weight 2 is seen twice in a pass, and one of weight 0.5 moves the hyperplane half as
-    far. So weights are the same as repeated rows, whatever their order (with `shuffle`; else in their order).
+    A weight is a number of rows: a row of weight 2 is visited twice in a pass, and one of weight 0.5 moves the hyperplane
+    half as far. Weights are therefore equivalent to repeated rows, in any order with `shuffle`.
 
     Parameters
     ----------
     penalty, early_stopping
-        A penalty, or a set of rows to stop by, make it scikit-learn's own stochastic descent, without a certificate.
+        A penalty or early stopping selects scikit-learn's own stochastic gradient descent, without a certificate.
     alpha, l1_ratio, tol, validation_fraction, n_iter_no_change, verbose
-        Have no meaning without those two: `fit` ends when no mistake is left.
+        Ignored without those two: `fit` stops when no mistake is left.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     max_iter : int, default=1000
-        At most so many passes.
+        The maximum number of passes.
     shuffle : bool, default=True
-        Whether every pass has an order of its own.
+        Whether to shuffle the rows before each pass.
     eta0 : float, default=1.0
         The learning rate.
     n_jobs : int, default=None
-        Threads that check the bound, None for all.
+        The number of threads that check the bound; None means all cores.
     random_state : int, RandomState instance or None, default=0
         The seed of the order.
     class_weight : dict or "balanced", default=None
-        How often the rows of each class count.
+        The weights of the classes.
     warm_start : bool, default=False
-        Starts from the last hyperplanes.
+        Whether to start from the last hyperplanes.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_iter_, t_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        The updates made, and how many are possible.
+        The number of updates, and an upper bound on it.
 
     Examples
     --------
@@ -100,9 +105,53 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
     (True, 1.0)
     """
 
+    coef_: Floats
+    intercept_: Floats
+    n_iter_: int
+    t_: float
+
+    def __init__(
+        self,
+        *,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        eta0: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: ClassWeight = None,
+        warm_start: bool = False,
+    ) -> None:
+        super().__init__(
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            shuffle=shuffle,
+            verbose=verbose,
+            eta0=eta0,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            class_weight=class_weight,
+            warm_start=warm_start,
+        )
+
     def fit(
         self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> Perceptron:
+    ) -> Self:
         """Fit and certify.
 
         Parameters
@@ -112,9 +161,9 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         y : array-like of shape (n_samples,)
             Their labels.
         coef_init, intercept_init : array-like, default=None
-            Where to start.
+            The starting point.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+            The weights of the rows; a weight of 2 is the same as the row twice.
 
         Returns
         -------
@@ -122,37 +171,39 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
             The fitted estimator.
         """
         self._validate_params()
-        if self._is_theirs():
-            self._forget()
-            return super().fit(X, y, coef_init, intercept_init, sample_weight)
-        self._remember(y)
-        X, y = checked(self, X, y)
+        if self._needs_sklearn():
+            self._drop_models()
+            super().fit(X, y, coef_init, intercept_init, sample_weight)
+            return self
+        self._store_target_name(y)
+        X, y = validated(self, X, y)
         codes = self._labels(y)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         check_start(coef_init, intercept_init, problems, X.shape[1])
-        if coef_init is None and self.warm_start and self._previous(X) is not None:
+        if coef_init is None and self.warm_start and self._start_model(X) is not None:
             coef_init, intercept_init = self.coef_, self.intercept_
         settings = self._run_settings("perceptron", self.max_iter)
         settings["start"] = flat_start(coef_init, intercept_init, problems, X.shape[1], self.fit_intercept)
         self._fit_hyperplanes(X, codes, sample_weight, settings)
-        self.n_iter_ = self._passes()
+        self.n_iter_ = self._n_iter()
         self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         return self
 
-    def _is_theirs(self) -> bool:
-        # A stochastic descent with a penalty, or one that stops by other rows: a walk, which proves nothing.
+    def _needs_sklearn(self) -> bool:
+        # Stochastic gradient descent with a penalty or early stopping has no certificate.
         return self.penalty is not None or self.early_stopping
 
-    def _partial_fit(self, X: Any, y: Any, *args: Any, **how: Any) -> Perceptron:
-        """One pass over these rows: what scikit-learn's `partial_fit` asks for."""
-        if self._is_theirs():
-            self._forget()
-            return super()._partial_fit(X, y, *args, **how)
-        self._remember(y)
+    def _partial_fit(self, X: Any, y: Any, *args: Any, **how: Any) -> Self:
+        """One pass over these rows; scikit-learn's `partial_fit` calls this."""
+        if self._needs_sklearn():
+            self._drop_models()
+            super()._partial_fit(X, y, *args, **how)
+            return self
+        self._store_target_name(y)
         first = not hasattr(self, "classes_")
-        X, y = checked(self, X, y, reset=first)
+        X, y = validated(self, X, y, reset=first)
         _check_partial_fit_first_call(self, how["classes"])
-        codes = self._coded(y)
+        codes = self._codes_of(y)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         settings = self._run_settings("online-perceptron", 1)
         if first:
@@ -163,41 +214,43 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
                 self.coef_, self.intercept_, problems, X.shape[1], self.fit_intercept
             )
         weights = self._row_weights(X, codes, how["sample_weight"])
-        model = self._engine_fit(X, self._goal(codes), weights, settings)
+        model = self._engine_fit(X, self._engine_target(codes), weights, settings)
         self.coef_[:], self.intercept_[:] = model.hyperplanes()
-        self._keep(model)
+        self._store_models(model)
         self.n_iter_ = 1
         self.t_ += X.shape[0]
         return self
 
 
 _PARAMETERS = """max_iter : int, default={passes}
-        {what} so many passes over the rows.
+        {what} this number of passes over the rows.
     eta0 : float, default=1.0
         The learning rate.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     shuffle : bool, default=True
-        Whether every pass has an order of its own.
+        Whether to shuffle the rows before each pass.
     random_state : int, RandomState instance or None, default=0
         The seed of the order.
     class_weight : dict or "balanced", default=None
-        How often the rows of each class count.
+        The weights of the classes.
     n_jobs : int, default=None
-        Threads, None for all.
+        The number of threads; None means all cores.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_iter_ : int
-        Passes made.
+        The number of passes.
     certificate_ : Certificate
-        The updates made, and how many are possible."""
+        The number of updates, and an upper bound on it."""
 
 
-class _Passes(CertifiedFit, MistakeDriven, BaseEstimator):
-    """What the learners of a set number of passes share."""
+class _FixedPasses(CertifiedFit, MistakeDriven, BaseEstimator):
+    """Base class of the learners with a fixed number of passes."""
+
+    n_iter_: int
 
     _method = ""
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -213,14 +266,14 @@ class _Passes(CertifiedFit, MistakeDriven, BaseEstimator):
     def __init__(
         self,
         *,
-        max_iter=10,
-        eta0=1.0,
-        fit_intercept=True,
-        shuffle=True,
-        random_state=0,
-        class_weight=None,
-        n_jobs=None,
-    ):
+        max_iter: int = 10,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: RandomState = 0,
+        class_weight: ClassWeight = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.max_iter = max_iter
         self.eta0 = eta0
         self.fit_intercept = fit_intercept
@@ -231,21 +284,23 @@ class _Passes(CertifiedFit, MistakeDriven, BaseEstimator):
 
     def _learn(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         settings = self._run_settings(self._method, self.max_iter)
-        model = self._engine_fit(X, self._goal(codes), self._row_weights(X, codes, sample_weight), settings)
+        model = self._engine_fit(
+            X, self._engine_target(codes), self._row_weights(X, codes, sample_weight), settings
+        )
         planes = model.hyperplanes()
         if planes is not None:
             self.coef_, self.intercept_ = planes
-        self._keep(model)
-        self.n_iter_ = self._passes()
+        self._store_models(model)
+        self.n_iter_ = self._n_iter()
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-class VotedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
-    __doc__ = f"""All hyperplanes of a perceptron's run vote (Freund and Schapire, 1999).
+class VotedPerceptron(Decisions, ClassifierMixin, _FixedPasses):
+    __doc__ = f"""The voted perceptron: all hyperplanes of a run vote (Freund and Schapire, 1999).
 
     Parameters
     ----------
@@ -262,19 +317,16 @@ class VotedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
 
     _method = "voted-perceptron"
 
-    def _ask(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
-        """The votes for each class, by how long their hyperplanes lasted, and what they decide."""
+    def _evaluate(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
+        """The votes for each class, weighted by the survival times of the hyperplanes, or the class they elect."""
         check_is_fitted(self)
-        X = checked(self, X, reset=False)
+        X = validated(self, X, reset=False)
         count = self.model_.decide if what == "classes" else self.model_.scores
         return count(matrix(X), self._threads(X)), X.dtype
 
-    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
-        return found
 
-
-class AveragedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
-    __doc__ = f"""The mean of all hyperplanes of a perceptron's run.
+class AveragedPerceptron(LinearClassifications, ClassifierMixin, _FixedPasses):
+    __doc__ = f"""The averaged perceptron: the mean of all hyperplanes of a run.
 
     Parameters
     ----------
@@ -291,11 +343,14 @@ class AveragedPerceptron(LinearClassifications, ClassifierMixin, _Passes):
     1.0
     """
 
+    coef_: Floats
+    intercept_: Floats
+
     _method = "averaged-perceptron"
 
 
 class PocketPerceptron(AveragedPerceptron):
-    __doc__ = f"""A perceptron that keeps the best hyperplane it has held, by training errors (Gallant, 1990).
+    __doc__ = f"""The pocket algorithm: the hyperplane of a run with the fewest training errors (Gallant, 1990).
 
     Parameters
     ----------
@@ -317,14 +372,14 @@ class PocketPerceptron(AveragedPerceptron):
     def __init__(
         self,
         *,
-        max_iter=100,
-        eta0=1.0,
-        fit_intercept=True,
-        shuffle=True,
-        random_state=0,
-        class_weight=None,
-        n_jobs=None,
-    ):
+        max_iter: int = 100,
+        eta0: float = 1.0,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: RandomState = 0,
+        class_weight: ClassWeight = None,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             max_iter=max_iter,
             eta0=eta0,
@@ -336,4 +391,4 @@ class PocketPerceptron(AveragedPerceptron):
         )
 
     def _warn_limit(self, fit: dict[str, Any]) -> None:
-        """The pocket is for classes that overlap: mistakes that are left are no news."""
+        """No warning: the pocket algorithm is meant for classes that overlap."""

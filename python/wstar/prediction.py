@@ -1,4 +1,4 @@
-"""Predictions by the engine: on all cores, without a copy, and one row in microseconds."""
+"""Predictions by the engine: on all cores, without a copy of X, and a single row in microseconds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine
-from .arrays import checked, matrix, size, threads
+from .arrays import matrix, size, threads, validated
 
 
 def is_plain(estimator: Any, X: Any) -> bool:
-    """Whether nothing about X is to be converted, checked or warned of, other than that its values are finite."""
+    """Whether X needs no conversion, warning or check other than that its values are finite."""
     if type(X) is not np.ndarray or X.ndim != 2:
         return False
     known, dtype, flags = estimator.__dict__, X.dtype, X.flags
@@ -29,44 +29,46 @@ def is_plain(estimator: Any, X: Any) -> bool:
 
 
 class Scored:
-    """Mixin: what is predicted follows from the scores of linear or Gaussian functions.
+    """Mixin: predictions from the scores of linear or Gaussian functions.
 
-    The functions are those of the attributes that the estimator shows, so that a user may change them.
+    The functions are read from the fitted attributes at each call, so that a user may change them.
     """
 
-    #: How validated X must be, beyond what all estimators ask.
-    _accepts: ClassVar[dict[str, Any]] = {}
+    #: Arguments of `validated` for X, beyond those of all estimators.
+    _validation: ClassVar[dict[str, Any]] = {}
 
-    def _functions(self) -> _engine.Scores:
+    def _score_functions(self) -> _engine.Scores:
         """The score functions."""
         raise NotImplementedError
 
-    def _ask(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
-        """What the scores of X say, and X's dtype; X is checked only if that is not known to be needless."""
+    def _evaluate(self, X: Any, what: str) -> tuple[np.ndarray, Any]:
+        """Scores, classes or probabilities of X, and its dtype; plain arrays are validated only if a score is not finite."""
         if is_plain(self, X):
-            found, finite = self._answer(X, X, what)
+            found, finite = self._evaluate_rows(X, X, what)
             if finite:
                 return found, X.dtype
         check_is_fitted(self)
-        # What is not finite is named here; finite rows may have scores beyond all numbers.
-        X = checked(self, X, reset=False, **self._accepts)
-        return self._answer(matrix(X), X, what)[0], X.dtype
+        # This raises if X has NaN or infinity. The scores of finite rows may overflow to infinity, which is allowed.
+        X = validated(self, X, reset=False, **self._validation)
+        return self._evaluate_rows(matrix(X), X, what)[0], X.dtype
 
-    def _answer(self, taken: Any, X: Any, what: str) -> tuple[np.ndarray, bool]:
-        # Few numbers are done before a thread is made.
+    def _evaluate_rows(self, taken: Any, X: Any, what: str) -> tuple[np.ndarray, bool]:
+        # One row takes less time than starting a thread.
         count = 1 if X.shape[0] == 1 else threads(getattr(self, "n_jobs", None), size(X))
-        functions = self._functions()
+        functions = self._score_functions()
         if what == "classes":
             return functions.classify(taken, count)
         return functions.answer(taken, what, count)
 
-    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
-        """What was found in the precision that it is asked for in: double."""
+    def _in_input_precision(self, found: np.ndarray, dtype: Any) -> np.ndarray:
+        """Predictions in the precision of the input; double by default."""
         return found
 
 
 class Classifications(Scored):
-    """Mixin: the class of the largest score."""
+    """Mixin: prediction of the class with the largest score."""
+
+    classes_: np.ndarray
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.
@@ -81,12 +83,12 @@ class Classifications(Scored):
         ndarray of shape (n_samples,)
             Labels.
         """
-        codes, _ = self._ask(X, "classes")
+        codes, _ = self._evaluate(X, "classes")
         return self.classes_.take(codes)
 
 
 class Probabilities(Scored):
-    """Mixin: scores are log odds, or logarithms of probabilities up to a constant."""
+    """Mixin: probabilities, from scores that are log-odds or log-probabilities up to a constant."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities of the classes.
@@ -101,10 +103,10 @@ class Probabilities(Scored):
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._narrowed(*self._ask(X, "probabilities"))
+        return self._in_input_precision(*self._evaluate(X, "probabilities"))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithms of the probabilities of the classes, finite however small those are.
+        """The log-probabilities of the classes; finite, however small the probabilities are.
 
         Parameters
         ----------
@@ -116,20 +118,23 @@ class Probabilities(Scored):
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._narrowed(*self._ask(X, "log-probabilities"))
+        return self._in_input_precision(*self._evaluate(X, "log-probabilities"))
 
 
 class Hyperplanes(Scored):
     """Mixin: the score functions are the hyperplanes of `coef_` and `intercept_`."""
 
-    def _functions(self) -> _engine.Scores:
+    coef_: Any
+    intercept_: Any
+
+    def _score_functions(self) -> _engine.Scores:
         coef, intercept = self.coef_, self.intercept_
         try:
             if coef.ndim == 1:
                 return _engine.Scores.linear(coef[None], np.array([intercept]).reshape(-1))
             return _engine.Scores.linear(coef, intercept)
         except (TypeError, ValueError):
-            # In single precision, sparse, in other strides, or one intercept in an array for several targets.
+            # Single precision, sparse, other strides, or a single intercept for several targets: converted below.
             pass
         if sp.issparse(coef):
             coef = coef.toarray()
@@ -140,14 +145,14 @@ class Hyperplanes(Scored):
             intercept = np.broadcast_to(intercept, len(coef))
         return _engine.Scores.linear(coef, np.ascontiguousarray(intercept))
 
-    def _narrowed(self, found: np.ndarray, dtype: Any) -> np.ndarray:
-        """In single precision if rows and hyperplanes are."""
+    def _in_input_precision(self, found: np.ndarray, dtype: Any) -> np.ndarray:
+        """Predictions in single precision if both the rows and `coef_` are."""
         single = dtype.char == "f" and self.coef_.dtype.char == "f"
         return found.astype(np.float32) if single else found
 
 
-class LinearClassifications(Classifications, Hyperplanes):
-    """Mixin: classes by hyperplanes."""
+class Decisions(Classifications):
+    """Mixin: classes by scores, which `decision_function` gives."""
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores of rows.
@@ -160,15 +165,19 @@ class LinearClassifications(Classifications, Hyperplanes):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is predicted, else one for each class.
+            For two classes, positive where the second is predicted; otherwise one column for each class.
         """
-        scores, dtype = self._ask(X, "scores")
-        scores = self._narrowed(scores, dtype)
+        scores, dtype = self._evaluate(X, "scores")
+        scores = self._in_input_precision(scores, dtype)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
+
+class LinearClassifications(Decisions, Hyperplanes):
+    """Mixin: classes by hyperplanes."""
+
     def _predict_proba_lr(self, X: Any) -> np.ndarray:
-        """Scores as log odds of each class against the rest, where scikit-learn's classes ask for it."""
-        return self._narrowed(*self._ask(X, "odds"))
+        """Probabilities from one-vs-rest log-odds; scikit-learn's `predict_proba` calls it."""
+        return self._in_input_precision(*self._evaluate(X, "odds"))
 
 
 class LinearPredictions(Hyperplanes):
@@ -187,5 +196,5 @@ class LinearPredictions(Hyperplanes):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predicted values.
         """
-        scores = self._narrowed(*self._ask(X, "scores"))
+        scores = self._in_input_precision(*self._evaluate(X, "scores"))
         return scores.ravel() if self.coef_.ndim == 1 else scores

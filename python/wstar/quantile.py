@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import linear_model
 
-from .base import CertifiedRegressor
+from .regression import CertifiedRegressor
+from .types import Floats
 
 
 class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
@@ -20,24 +21,24 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
     Parameters
     ----------
     quantile : float, default=0.5
-        Which quantile, strictly between 0 and 1.
+        The quantile, strictly between 0 and 1.
     alpha : float, default=1.0
-        How much the l1 penalty counts.
+        The strength of the l1 penalty.
     fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalised.
+        Whether to fit an intercept, which is not penalised.
     solver, solver_options
-        Have no meaning here: the engine chooses its solver.
+        Ignored: the engine chooses its solver.
     tol : float, default=1e-10
         The relative duality gap to reach, of the objective over alpha.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -48,19 +49,23 @@ class QuantileRegressor(CertifiedRegressor, linear_model.QuantileRegressor):
     True
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: float | Floats
+    n_iter_: int
+
+    _engine_validates = True
 
     def __init__(
         self,
         *,
-        quantile=0.5,
-        alpha=1.0,
-        fit_intercept=True,
-        solver="highs",
-        solver_options=None,
-        tol=1e-10,
-        n_jobs=None,
-    ):
+        quantile: float = 0.5,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: Literal["highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"] = "highs",
+        solver_options: dict[str, Any] | None = None,
+        tol: float = 1e-10,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             quantile=quantile,
             alpha=alpha,

@@ -1,9 +1,9 @@
-"""Ridge regression, and the classifier made of it."""
+"""Ridge regression, and classification by ridge regression."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn import linear_model
@@ -12,24 +12,29 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .arrays import checked
-from .base import CertifiedClassifier, CertifiedRegressor
+from .arrays import validated
+from .classification import CertifiedClassifier
 from .prediction import LinearClassifications
+from .regression import CertifiedRegressor
+from .types import ClassWeight, Floats, Numbers, RandomState, RidgeSolver
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _PARAMETERS = """alpha : float or array of shape (n_targets,), default=1.0
-        How much ``||w||²`` counts against the sum of squared deviations.
+        The strength of the penalty ``||w||²`` against the sum of squared deviations.
     fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalised.
+        Whether to fit an intercept, which is not penalised.
     copy_X, solver, random_state
-        Have no meaning here: X is never written to, and the engine chooses its solver.
+        Ignored: X is never modified, and the engine chooses its solver.
     max_iter : int, default=None
-        At most so many iterations.
+        The maximum number of iterations.
     tol : float, default=1e-6
         The relative duality gap to reach.
     positive : bool, default=False
-        No coefficient is negative: scikit-learn's own fit, without a certificate.
+        Whether coefficients are at least 0: scikit-learn's own fit, without a certificate.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it."""
+        The number of threads; None means all cores. The fit does not depend on it."""
 
 
 def _settings(estimator: Any, alpha: float, method: str) -> dict[str, Any]:
@@ -39,7 +44,7 @@ def _settings(estimator: Any, alpha: float, method: str) -> dict[str, Any]:
         "penalty": "l2" if alpha > 0 else "none",
         "C": 1.0 / alpha if alpha > 0 else None,
         "tol": max(float(estimator.tol), 1e-15),
-        "max_iter": estimator._limit(),
+        "max_iter": estimator._iteration_limit(),
         "no_intercept": not estimator.fit_intercept,
     }
 
@@ -65,7 +70,7 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
     coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -76,21 +81,26 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
     True
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: float | Floats
+    n_iter_: int
+    solver_: str
+
+    _engine_validates = True
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float | Numbers = 1.0,
         *,
-        fit_intercept=True,
-        copy_X=True,
-        max_iter=None,
-        tol=1e-6,
-        solver="auto",
-        positive=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-6,
+        solver: RidgeSolver = "auto",
+        positive: bool = False,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             fit_intercept=fit_intercept,
@@ -119,20 +129,20 @@ class Ridge(CertifiedRegressor, linear_model.Ridge):
 
 
 class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.RidgeClassifier):
-    __doc__ = f"""Ridge regression on -1 and +1, and the sign; with a certificate.
+    __doc__ = f"""Classification by ridge regression on targets of -1 and +1, with a certificate.
 
     Parameters
     ----------
     {_PARAMETERS}
     class_weight : dict or "balanced", default=None
-        How much each class counts.
+        The weights of the classes.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -143,20 +153,25 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
     True
     """
 
+    coef_: Floats
+    intercept_: float | Floats
+    n_iter_: int
+    solver_: str
+
     def __init__(
         self,
-        alpha=1.0,
+        alpha: float | Numbers = 1.0,
         *,
-        fit_intercept=True,
-        copy_X=True,
-        max_iter=None,
-        tol=1e-6,
-        class_weight=None,
-        solver="auto",
-        positive=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-6,
+        class_weight: ClassWeight = None,
+        solver: RidgeSolver = "auto",
+        positive: bool = False,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             alpha=alpha,
             fit_intercept=fit_intercept,
@@ -175,7 +190,7 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         "n_jobs": [None, Integral],
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit and certify.
 
         Parameters
@@ -185,7 +200,7 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Their labels.
         sample_weight : float or array-like of shape (n_samples,), default=None
-            How often each row counts.
+            The weights of the rows; a weight of 2 is the same as the row twice.
 
         Returns
         -------
@@ -194,15 +209,15 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         """
         self._validate_params()
         if self.positive:
-            self._forget()
-            return super().fit(X, y, sample_weight)
-        self._remember(y)
-        X, y = checked(self, X, y, multi_output=True, y_numeric=False)
+            self._drop_models()
+            super().fit(X, y, sample_weight)
+            return self
+        self._store_target_name(y)
+        X, y = validated(self, X, y, multi_output=True, y_numeric=False)
         self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
         Y = self._label_binarizer.fit_transform(y)
         if type_of_target(y).startswith("multilabel"):
             return self._fit_labels(X, y, Y, sample_weight)
-        self.coef_ = None
         codes = self._labels(column_or_1d(y, warn=True))
         alphas = _alphas(self.alpha, 1 if len(self.classes_) == 2 else len(self.classes_))
         if len(set(alphas)) > 1:
@@ -211,13 +226,13 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         settings["class_weight"] = self._class_weights()
         self._fit_hyperplanes(X, codes, sample_weight, settings)
         self.coef_ = self.coef_.astype(X.dtype, copy=False)
-        self.intercept_ = self.intercept_.astype(X.dtype, copy=False) if self.fit_intercept else 0.0
+        self.intercept_ = np.asarray(self.intercept_, dtype=X.dtype) if self.fit_intercept else 0.0
         self.n_iter_ = self._iterations()
         self.solver_ = self.solver
         return self
 
-    def _fit_labels(self, X: Any, y: Any, Y: np.ndarray, sample_weight: Any) -> RidgeClassifier:
-        """Several labels for each row: a regression each."""
+    def _fit_labels(self, X: Any, y: Any, Y: np.ndarray, sample_weight: Any) -> Self:
+        """Multilabel targets: one regression for each label."""
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, y)
             sample_weight = by_class if sample_weight is None else sample_weight * by_class
@@ -249,7 +264,6 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         return super().predict(X)
 
     _targets = staticmethod(CertifiedRegressor._targets)
-    _scaled_to = staticmethod(CertifiedRegressor._scaled_to)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -257,6 +271,8 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         return self._label_binarizer.classes_
 
     @classes_.setter
-    def classes_(self, classes: np.ndarray) -> None:
-        # The binarizer has them already.
+    def classes_(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, classes: np.ndarray
+    ) -> None:
+        # `_label_binarizer` holds the classes.
         pass

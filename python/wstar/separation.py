@@ -1,4 +1,4 @@
-"""How two classes lie, decided and proved."""
+"""Linear separability of two classes, decided with a proof."""
 
 from __future__ import annotations
 
@@ -11,37 +11,38 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _engine
-from .arrays import checked, coded, matrix, size, threads
+from .arrays import label_codes, matrix, size, threads, validated
 
 
 def _signs(y: Any) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
-    classes, codes = coded(y)
+    classes, codes = label_codes(y)
     if len(classes) != 2:
         raise ValueError(
-            f"separate is for two classes, and y has {len(classes)}: ask about one of them, as in y == label"
+            f"separate needs two classes, but y has {len(classes)}: separate one from the others, as in y == label"
         )
     return classes, np.where(codes == 1, 1, -1).astype(np.int8)
 
 
 @dataclass(frozen=True)
 class Separation:
-    """How two classes lie, and the proof.
+    """The verdict on the separability of two classes, and its proof.
 
     Attributes
     ----------
     verdict : {"separable", "quasi-separable", "inseparable"} or None
-        None if the search was stopped, or ended undecided.
+        None if the search stopped before it was decided.
     margin : tuple of float
-        The largest margin lies between these two; (0, 0) unless the classes are separable.
+        A lower and an upper bound on the largest margin; (0, 0) unless the classes are separable.
     coef, intercept : ndarray and float, or None
-        A hyperplane that separates, strictly or weakly.
+        A hyperplane that separates the classes, strictly or weakly.
     points : ndarray of int
-        The rows whose convex combinations meet (a proof that nothing separates), or that are nearest.
+        The rows of convex combinations that coincide, which prove that no hyperplane separates the classes, or of the
+        nearest points of the convex hulls.
     status : str
-        How the search ended.
+        The status of the search.
     proof : dict or None
-        The whole proof, as the command line writes it; exact numbers are texts.
+        The complete proof in the command line's form; exact numbers are strings.
     """
 
     verdict: str | None
@@ -53,7 +54,7 @@ class Separation:
     proof: dict[str, Any] | None = field(repr=False)
 
     def verify(self, X: Any, y: Any) -> bool:
-        """Re-check the proof by the data, in exact arithmetic.
+        """Check the proof against the data, in exact arithmetic.
 
         Parameters
         ----------
@@ -69,12 +70,12 @@ class Separation:
         """
         if self.proof is None:
             return False
-        X, y = checked(BaseEstimator(), X, y)
+        X, y = validated(BaseEstimator(), X, y)
         return _engine.check_proof(json.dumps(self.proof), matrix(X), _signs(y)[1], threads(None, size(X)))
 
 
 def _number(value: Any) -> float:
-    """A double, or a fraction as a text."""
+    """The float of a number, or of a fraction in a string."""
     if isinstance(value, str):
         from fractions import Fraction
 
@@ -98,15 +99,15 @@ def separate(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Their labels, of two kinds.
+        Their labels, of two classes.
     fit_intercept : bool, default=True
         Whether hyperplanes have an intercept.
     margin : bool, default=True
-        Whether to look for the largest margin too.
+        Whether to compute the largest margin too.
     max_seconds : float, default=None
-        The longest that the search may take.
+        The maximum time of the search, in seconds.
     n_jobs : int, default=None
-        Threads, None for all.
+        The number of threads; None means all cores.
 
     Returns
     -------
@@ -120,15 +121,15 @@ def separate(
     >>> found.verdict, found.verify([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1])
     ('quasi-separable', True)
     """
-    X, y = checked(BaseEstimator(), X, y)
+    X, y = validated(BaseEstimator(), X, y)
     classes, signs = _signs(y)
-    asked: _engine.Asked = {
+    request: _engine.Asked = {
         "names": (str(classes[0]), str(classes[1])),
         "intercept": bool(fit_intercept),
         "margin": bool(margin),
         "max_seconds": max_seconds,
     }
-    text, status = _engine.separate(matrix(X), signs, asked, threads(n_jobs, size(X)))
+    text, status = _engine.separate(matrix(X), signs, request, threads(n_jobs, size(X)))
     if text is None:
         return Separation(None, (0.0, float("inf")), None, None, np.zeros(0, dtype=np.int64), status, None)
     proof = json.loads(text)

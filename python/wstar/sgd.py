@@ -1,19 +1,24 @@
-"""The objectives of scikit-learn's stochastic gradient descent, minimised to the end."""
+"""The objectives of scikit-learn's stochastic gradient descent, minimised exactly."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn import linear_model
 
-from .arrays import checked
-from .base import WeighedClasses, seed
+from .arrays import validated
+from .base import seed
+from .classification import WeightedClasses
 from .exceptions import warn
 from .prediction import LinearClassifications
+from .types import ClassWeight, Floats, RandomState
 
-#: scikit-learn's losses as the library's method and loss.
-_LOSSES = {
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: The engine's method and loss for each of scikit-learn's losses.
+LOSSES = {
     "hinge": ("svm", "hinge"),
     "squared_hinge": ("svm", "squared-hinge"),
     "modified_huber": ("svm", "modified-huber"),
@@ -22,13 +27,27 @@ _LOSSES = {
 }
 
 
-class SGDClassifier(LinearClassifications, WeighedClasses, linear_model.SGDClassifier):
-    """What stochastic gradient descent is after, found and certified.
+#: The losses that scikit-learn's class accepts.
+Loss: TypeAlias = Literal[
+    "hinge",
+    "log_loss",
+    "modified_huber",
+    "squared_hinge",
+    "perceptron",
+    "squared_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+]
 
-    `fit` minimises ``sum_i s_i loss_i / n + alpha * R(w)``, the objective of scikit-learn's class of this name, by the
-    solver that suits the data, and not by stochastic steps; n is the number of rows or the sum of their weights, those of
-    the classes included. Where the walk itself is asked for, it is scikit-learn's own, without a certificate: by
-    `partial_fit`, `early_stopping`, `average`, or a loss of regression.
+
+class SGDClassifier(LinearClassifications, WeightedClasses, linear_model.SGDClassifier):
+    """The minimum that stochastic gradient descent approximates, with a certificate.
+
+    `fit` minimises ``sum_i s_i loss_i / n + alpha * R(w)``, the objective of scikit-learn's class of this name, by a
+    deterministic solver instead of stochastic steps; n is the number of rows or the sum of their weights, weights of classes
+    included. `partial_fit`, `early_stopping`, `average` and the losses of regression use scikit-learn's own stochastic
+    steps, without a certificate.
 
     Parameters
     ----------
@@ -37,33 +56,33 @@ class SGDClassifier(LinearClassifications, WeighedClasses, linear_model.SGDClass
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
         The penalty.
     alpha : float, default=1e-4
-        How much the penalty counts.
+        The strength of the penalty.
     l1_ratio : float, default=0.15
-        The share of l1 in the elastic net.
+        The proportion of l1 in the elastic net.
     fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalised.
+        Whether to fit an intercept, which is not penalised.
     max_iter : int, default=1000
-        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+        The maximum number of iterations, over all problems of the fit; the default means no limit.
     tol : float or None, default=1e-8
         The relative duality gap to reach, of the objective over alpha; None is the default.
     early_stopping, average, shuffle, verbose, epsilon, learning_rate, eta0, power_t, validation_fraction, \
 n_iter_no_change
-        The first two ask for scikit-learn's own walk, which obeys the others; they have no meaning for the optimum.
+        The first two select scikit-learn's own stochastic steps, which use the others; without them, the others are ignored.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        The seed of solvers that shuffle.
+        The seed of solvers that shuffle rows.
     class_weight : dict or "balanced", default=None
-        How much each class counts.
+        The weights of the classes.
     warm_start : bool, default=False
-        Starts from the last fit.
+        Whether to start from the last fit.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_iter_, t_, n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -74,31 +93,36 @@ n_iter_no_change
     True
     """
 
+    coef_: Floats
+    intercept_: Floats
+    n_iter_: int
+    t_: float
+
     def __init__(
         self,
-        loss="hinge",
+        loss: Loss = "hinge",
         *,
-        penalty="l2",
-        alpha=0.0001,
-        l1_ratio=0.15,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-8,
-        shuffle=True,
-        verbose=0,
-        epsilon=0.1,
-        n_jobs=None,
-        random_state=None,
-        learning_rate="optimal",
-        eta0=0.01,
-        power_t=0.5,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        class_weight=None,
-        warm_start=False,
-        average=False,
-    ):
+        penalty: Literal["l2", "l1", "elasticnet"] | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-8,
+        shuffle: bool = True,
+        verbose: int = 0,
+        epsilon: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        learning_rate: Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"] = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: ClassWeight = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+    ) -> None:
         super().__init__(
             loss=loss,
             penalty=penalty,
@@ -125,7 +149,7 @@ n_iter_no_change
 
     def fit(
         self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
-    ) -> SGDClassifier:
+    ) -> Self:
         """Fit and certify.
 
         Parameters
@@ -135,9 +159,9 @@ n_iter_no_change
         y : array-like of shape (n_samples,)
             Their labels.
         coef_init, intercept_init
-            Where to start, for two classes; the optimum does not depend on it.
+            The starting point, for two classes; the optimum does not depend on it.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts.
+            The weights of the rows; a weight of 2 is the same as the row twice.
 
         Returns
         -------
@@ -146,31 +170,32 @@ n_iter_no_change
         """
         self._validate_params()
         self._more_validate_params()
-        if self._is_theirs():
-            self._forget()
-            return super().fit(X, y, coef_init, intercept_init, sample_weight)
-        self._remember(y)
-        X, y = checked(self, X, y)
+        if self._needs_sklearn():
+            self._drop_models()
+            super().fit(X, y, coef_init, intercept_init, sample_weight)
+            return self
+        self._store_target_name(y)
+        X, y = validated(self, X, y)
         codes = self._labels(y)
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         check_start(coef_init, intercept_init, problems, X.shape[1])
-        method, loss = _LOSSES[self.loss]
+        method, loss = LOSSES[self.loss]
         penalty = {"l2": "l2", "l1": "l1", "elasticnet": "elastic-net", None: "none"}[self.penalty]
         if self.alpha == 0:
             penalty = "none"
-        settings = {
+        settings: dict[str, Any] = {
             "method": method,
             "loss": loss,
             "penalty": penalty,
             "lambda": None if penalty == "none" else float(self.alpha),
             "l1_ratio": float(self.l1_ratio) if penalty == "elastic-net" else None,
             "tol": 1e-8 if self.tol is None or self.tol < 0 else max(float(self.tol), 1e-15),
-            "max_iter": self._limit(),
+            "max_iter": self._iteration_limit(),
             "no_intercept": not self.fit_intercept,
             "multiclass": None if problems == 1 else "ovr",
             "seed": seed(self.random_state),
         }
-        if coef_init is None and self.warm_start and self._previous(X) is not None:
+        if coef_init is None and self.warm_start and self._start_model(X) is not None:
             coef_init, intercept_init = self.coef_, self.intercept_
         if problems == 1:
             settings["start"] = flat_start(coef_init, intercept_init, 1, X.shape[1], self.fit_intercept)
@@ -187,19 +212,20 @@ n_iter_no_change
             )
         return self
 
-    def _is_theirs(self) -> bool:
-        return bool(self.early_stopping or self.average) or self.loss not in _LOSSES
+    def _needs_sklearn(self) -> bool:
+        return bool(self.early_stopping or self.average) or self.loss not in LOSSES
 
-    def _partial_fit(self, *args: Any, **how: Any) -> Any:
-        # Stochastic steps prove nothing.
-        self._forget()
-        return super()._partial_fit(*args, **how)
+    def _partial_fit(self, *args: Any, **how: Any) -> Self:
+        # A stochastic step has no certificate.
+        self._drop_models()
+        super()._partial_fit(*args, **how)
+        return self
 
 
 def flat_start(
     coef: Any, intercept: Any, problems: int, features: int, fit_intercept: bool
 ) -> list[float] | None:
-    """Where hyperplanes start, as the engine has it: intercept and weights of each in turn."""
+    """The starting point in the engine's form: the intercept and the weights of each hyperplane in turn."""
     if coef is None and intercept is None:
         return None
     start = np.zeros((problems, features + 1))
@@ -211,7 +237,7 @@ def flat_start(
 
 
 def check_start(coef: Any, intercept: Any, problems: int, features: int) -> None:
-    """Refuses a start of another shape, in scikit-learn's words."""
+    """Raises scikit-learn's error for a starting point of the wrong shape."""
     if coef is not None and np.asarray(coef).size != problems * features:
         raise ValueError("Provided coef_init does not match dataset.")
     if coef is not None and problems > 1 and np.asarray(coef).shape != (problems, features):

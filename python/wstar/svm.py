@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from sklearn import svm
 
 from . import _engine
-from .base import CertifiedFit, seed
+from .base import seed
+from .classification import CertifiedFit
 from .prediction import LinearClassifications
+from .types import ClassWeight, Floats, Indices, RandomState
 
 
 class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
@@ -26,28 +29,28 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The loss.
     dual : "auto" or bool, default="auto"
-        Has no meaning here; what scikit-learn refuses is refused.
+        Ignored, but refused where scikit-learn refuses it.
     tol : float, default=1e-6
         The relative duality gap to reach.
     C : float, default=1.0
-        How much the loss counts against the penalty.
+        The strength of the loss against the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One problem for each class against the rest. "crammer_singer" is scikit-learn's own fit (LIBLINEAR's, with a
+        One problem for each class, against the rest. "crammer_singer" is scikit-learn's own fit (LIBLINEAR's, with a
         penalised intercept), without a certificate.
     fit_intercept : bool, default=True
-        Whether there is an intercept.
+        Whether to fit an intercept.
     intercept_scaling : float, default=1
-        Has no meaning here: the intercept is not penalised.
+        Ignored: the intercept is not penalised.
     class_weight : dict or "balanced", default=None
-        How much each class counts.
+        The weights of the classes.
     verbose : int, default=0
-        Has no meaning here.
+        Ignored.
     random_state : int, RandomState instance or None, default=None
         The seed of dual coordinate descent, where that is chosen.
     max_iter : int, default=1000
-        At most so many iterations, over all problems of the fit. The default stands for as many as it takes.
+        The maximum number of iterations, over all problems of the fit; the default means no limit.
     n_jobs : int, default=None
-        Threads of a fit, None for all. The answer does not depend on it.
+        The number of threads; None means all cores. The fit does not depend on it.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Their multipliers times their labels: ``coef_ = dual_coef_ @ X[support_]`` for an l2 penalty.
     certificate_ : Certificate
-        What is claimed about the fit.
+        The certificate of the fit.
 
     Examples
     --------
@@ -70,25 +73,31 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
     (True, 3)
     """
 
-    _engine_looks = True
+    coef_: Floats
+    intercept_: Floats
+    support_: Indices
+    dual_coef_: npt.NDArray[np.float64]
+    n_iter_: int
+
+    _engine_validates = True
 
     def __init__(
         self,
-        penalty="l2",
-        loss="squared_hinge",
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         *,
-        dual="auto",
-        tol=1e-6,
-        C=1.0,
-        multi_class="ovr",
-        fit_intercept=True,
-        intercept_scaling=1,
-        class_weight=None,
-        verbose=0,
-        random_state=None,
-        max_iter=1000,
-        n_jobs=None,
-    ):
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-6,
+        C: float = 1.0,
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+    ) -> None:
         super().__init__(
             penalty=penalty,
             loss=loss,
@@ -110,11 +119,11 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
         "n_jobs": [None, Integral],
     }
 
-    def _is_theirs(self) -> bool:
+    def _needs_sklearn(self) -> bool:
         return self.multi_class == "crammer_singer"
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _drop_models(self) -> None:
+        super()._drop_models()
         for name in ("support_", "dual_coef_"):
             self.__dict__.pop(name, None)
 
@@ -126,7 +135,7 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
             "penalty": self.penalty,
             "C": float(self.C),
             "tol": max(float(self.tol), 1e-15),
-            "max_iter": self._limit(),
+            "max_iter": self._iteration_limit(),
             "no_intercept": not self.fit_intercept,
             "class_weight": self._class_weights(),
             "multiclass": None if len(self.classes_) == 2 else "ovr",
@@ -143,12 +152,12 @@ class LinearSVC(LinearClassifications, CertifiedFit, svm.LinearSVC):
         for problem, (rows, multipliers) in enumerate(points):
             self.dual_coef_[problem, np.searchsorted(self.support_, rows)] = multipliers
 
-    def _known_words(self, iterations: int) -> str:
+    def _sklearn_message(self, iterations: int) -> str:
         return "The fit in place of Liblinear failed to converge, increase the number of iterations. "
 
 
 def _refuse_as_liblinear(penalty: str, loss: str, dual: Any) -> None:
-    """Refuses the combinations that scikit-learn's class refuses, in its words."""
+    """Raises scikit-learn's error for the combinations that it refuses."""
     refused = {
         ("l1", "hinge", True),
         ("l1", "hinge", False),

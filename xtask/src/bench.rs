@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds ours, makes the peers' environment, and hands over to `bench/run.py`.
+//! `cargo xtask bench`: builds wstar, creates the environment of the peers, and runs `bench/run.py`.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,25 +9,25 @@ use crate::python::environment;
 use crate::step::{cargo, root, succeed, works};
 use crate::wheel;
 
-/// What `cargo xtask bench` can be told.
+/// The options of `cargo xtask bench`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// One suite (`fits`, `geometry` …) or one workload (`dense-logistic` …) only.
+    /// Only one suite (`fits`, `geometry` …) or one workload (`dense-logistic` …).
     #[arg(long)]
     only: Option<String>,
-    /// Small workloads, to see that everything runs; nothing is written to the README.
+    /// Run small workloads as a smoke test; nothing is written to the README.
     #[arg(long)]
     quick: bool,
-    /// The folder of `bench/runs` to write to, as YYYY-MM-DD; by default today.
+    /// The folder of `bench/runs` to write to, as YYYY-MM-DD; today by default.
     #[arg(long)]
     date: Option<String>,
 }
 
-/// Builds, installs, measures.
+/// Builds wstar, installs the peers and runs the benchmarks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("── building ours (release)");
     succeed(&mut cargo(&["build", "--release", "--package", "wstar-cli"]))?;
-    // The peers have an environment of their own.
+    // The peers are installed in a separate environment.
     let bench = root().join("bench");
     let python = environment(&bench.join("work/venv"), &bench.join("requirements.txt"))?;
     package(&python)?;
@@ -46,20 +46,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     succeed(&mut command)
 }
 
-/// Our Python package of this checkout beside the peers, built as users get it.
+/// Installs the Python package of this checkout in the environment of the peers, built in the same way as for users.
 fn package(python: &Path) -> Result<()> {
     wheel::run()?;
     let mut pip = Command::new(python);
     pip.current_dir(root()).args(["-m", "pip", "install", "--quiet"]);
     pip.args(["--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
-    // From what has just been built, and nothing else of that name.
+    // Install the wheel that was just built, not a package of the same name from PyPI.
     pip.args(["--no-index", "--find-links", "target/wheels", "wstar"]);
     succeed(&mut pip)
 }
 
-/// LIBLINEAR's own command line, from the system's packages.
+/// Installs LIBLINEAR's command line from the system's packages if it is absent.
 fn liblinear() -> Result<()> {
-    // Without a file it prints its usage and fails, so only starting it tells.
+    // Without a file it prints its usage and fails, so the test is only whether it can be started.
     let present = || Command::new("liblinear-train").output().is_ok();
     if present() {
         return Ok(());
@@ -73,7 +73,7 @@ fn liblinear() -> Result<()> {
     if !works(Command::new("sh").args(["-c", "test \"$(id -u)\" = 0 && command -v apt-get"])) {
         bail!("liblinear-train is absent (run: sudo apt-get install liblinear-tools)");
     }
-    // The list of packages may be old or empty on a fresh machine.
+    // The package list may be outdated or empty on a new system.
     if succeed(&mut apt(&["install", "-y", "-q", "liblinear-tools"])).is_err() {
         succeed(&mut apt(&["update", "-q"]))?;
         succeed(&mut apt(&["install", "-y", "-q", "liblinear-tools"]))?;

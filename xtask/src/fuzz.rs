@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: coverage-guided with libFuzzer; and the bounded run inside `cargo xtask test`.
+//! `cargo xtask fuzz`: coverage-guided fuzzing with libFuzzer; and the bounded run of `cargo xtask test`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,35 +8,44 @@ use anyhow::{Context, Result, bail};
 
 use crate::step::{cargo, root, succeed, works};
 
-/// The pinned driver of libFuzzer.
+/// The pinned version of cargo-fuzz, the driver of libFuzzer.
 const CARGO_FUZZ: &str = "0.13.2";
-/// The package with one libFuzzer binary for each target.
+/// The package with one libFuzzer binary per target.
 const HARNESS: &str = "fuzz/libfuzzer";
-/// The longest input that is tried, as in the bounded run.
+/// Maximum length of an input in bytes, equal to that of the bounded run. Cap: libFuzzer generates no longer inputs.
 const LONGEST_INPUT: usize = 4096;
 
-/// What `cargo xtask fuzz` can be told.
+/// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// One target only; without it every target in turn.
+    /// Only this target; by default all targets in turn.
     target: Option<String>,
-    /// Executions for each target.
+    /// Executions per target.
     #[arg(long, default_value_t = 1_000_000, conflicts_with = "seconds")]
     runs: u64,
-    /// Seconds for each target, whatever the number of executions.
+    /// Seconds per target, instead of a number of executions.
     #[arg(long)]
     seconds: Option<u64>,
 }
 
-/// The bounded run: the mutational runner of `fuzz/`, which needs nothing but the stable toolchain.
+/// The bounded run: the mutational runner of `fuzz/`, which needs only the stable toolchain.
 pub(crate) fn bounded(runs: u64) -> Result<()> {
     let runner = ["run", "--quiet", "--package", "wstar-fuzz", "--bin", "bounded"];
     succeed(cargo(&runner).args(["--", "--runs", &runs.to_string()]))
-        // Also where the process was killed and could not name the input itself.
-        .context("the input that did it is in fuzz/artifacts/<target>; see it again with: cargo run -p wstar-fuzz --bin bounded -- TARGET --input FILE")
+        // This also holds if the process was killed and could not print the input's name.
+        .context("the input is stored in fuzz/artifacts/<target>; reproduce the finding with: cargo run -p wstar-fuzz --bin bounded -- TARGET --input FILE")
 }
 
-/// The long run: every target (or the one named) under libFuzzer.
+/// All targets under libFuzzer, with this many executions each.
+pub(crate) fn all(runs: u64) -> Result<()> {
+    run(&Options {
+        target: None,
+        runs,
+        seconds: None,
+    })
+}
+
+/// The long run: all targets, or the named one, under libFuzzer.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let targets = targets()?;
     let chosen: Vec<&String> = match &options.target {
@@ -62,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The names of the targets: the files of the harness.
+/// The names of the targets, which are the file names of the harness.
 fn targets() -> Result<Vec<String>> {
     let folder = root().join(HARNESS).join("fuzz_targets");
     let mut names = Vec::new();
@@ -74,7 +83,7 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The path of cargo-fuzz in the pinned version, installed below `target/` if absent.
+/// The path of cargo-fuzz in the pinned version, which is installed below `target/` if absent.
 fn driver() -> Result<PathBuf> {
     let tools = root()
         .join("target/tools")
@@ -97,10 +106,10 @@ fn driver() -> Result<PathBuf> {
     Ok(driver)
 }
 
-/// Runs one target to its end and returns how many executions libFuzzer counted.
+/// Runs one target to its end and returns the number of executions that libFuzzer counted.
 fn one(driver: &PathBuf, target: &str, options: &Options) -> Result<u64> {
     let fuzz = root().join("fuzz");
-    // libFuzzer adds what it learns to the first folder, and only reads the seeds.
+    // libFuzzer writes new inputs to the first folder and only reads the second one, the seeds.
     let corpus = fuzz.join("corpus").join(target);
     let seeds = fuzz.join("seeds").join(target);
     let artifacts = fuzz.join("artifacts").join(target);
@@ -123,7 +132,7 @@ fn one(driver: &PathBuf, target: &str, options: &Options) -> Result<u64> {
             "--target-dir",
             "target/fuzz",
         ])
-        // The sanitizers need the nightly toolchain; without `unsafe` outside the kernel there is little for them to find.
+        // The sanitizers need the nightly toolchain, and have little to find because `unsafe` is confined to one crate.
         .args(["--sanitizer", "none", "--debug-assertions", target])
         .arg(&corpus);
     if seeds.is_dir() {
@@ -146,7 +155,7 @@ fn one(driver: &PathBuf, target: &str, options: &Options) -> Result<u64> {
     executions(&text).with_context(|| format!("{}: no count of executions", log.display()))
 }
 
-/// The count in libFuzzer's final statistics.
+/// The number of executions in libFuzzer's final statistics.
 fn executions(log: &str) -> Option<u64> {
     let line = log
         .lines()

@@ -1,4 +1,4 @@
-//! The tests of the lab's page, in a real browser.
+//! The tests of the lab's page in a real browser.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const BROWSERS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
-/// Sees to a browser, and drives the page with it.
+/// Finds or installs a browser and runs the tests of the page in it.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let folder = root().join("crates/wstar-lab/browser");
     let venv = root().join("target/lab-venv");
@@ -24,8 +24,13 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     steps.run("lab: page in a browser", || {
         browser()?;
         lint(&venv, &folder)?;
-        // With the targets of `cargo test`, whose features it shares: nothing is compiled twice.
-        succeed(&mut cargo(&["build", "--workspace", "--all-targets"]))?;
+        // These are the targets of `cargo test`, with the same features, so nothing is compiled twice.
+        succeed(&mut cargo(&[
+            "build",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+        ]))?;
         let mut command = Command::new(&python);
         command
             .current_dir(root())
@@ -45,7 +50,7 @@ fn lint(venv: &Path, folder: &Path) -> Result<()> {
     ruff(&["check", "--quiet"])
 }
 
-/// Makes sure that there is a Chromium: as installed, or from Debian's packages where we may install them.
+/// Finds an installed Chromium, or installs Debian's package if the user is root.
 fn browser() -> Result<()> {
     let named = std::env::var_os("CHROMIUM").is_some();
     let found = || {

@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 
 use crate::step::{Steps, cargo, root, succeed};
 
-/// The Python of an environment at `venv` that holds what a list of requirements pins.
+/// The Python interpreter of an environment at `venv` with the pinned packages of the requirements file `wanted`.
 pub(crate) fn environment(venv: &Path, wanted: &Path) -> Result<PathBuf> {
     let python = venv.join("bin/python");
-    // A copy of the list beside the environment says what is installed in it.
+    // A copy of the requirements file in the environment records what is installed.
     let installed = venv.join("requirements.txt");
     if same_text(wanted, &installed) {
         return Ok(python);
@@ -40,7 +40,7 @@ fn same_text(a: &Path, b: &Path) -> bool {
     matches!((fs::read(a), fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Builds the extension in place, and lints and tests the package.
+/// Builds the extension in place, and lints, type-checks and tests the package.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     let folder = root().join("python");
     let venv = root().join("target/python/venv");
@@ -51,6 +51,7 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
         ruff(&["format", "--check", "--quiet"])?;
         ruff(&["check", "--quiet"])
     })?;
+    steps.run("Python: types", || types(&folder, &venv))?;
     steps.run("Python: tests", || {
         extension()?;
         let mut command = Command::new(&python);
@@ -70,7 +71,36 @@ pub(crate) fn test(steps: &mut Steps) -> Result<()> {
     })
 }
 
-/// The package's folder, before whatever the caller looks in.
+/// Checks the types of the package with mypy and pyright, and that they accept right uses and reject wrong ones.
+fn types(folder: &Path, venv: &Path) -> Result<()> {
+    let python = venv.join("bin/python");
+    let mut mypy = Command::new(venv.join("bin/mypy"));
+    mypy.current_dir(root())
+        .env("MYPYPATH", folder)
+        .arg("--cache-dir")
+        .arg(root().join("target/python/mypy"))
+        .args([
+            "--no-error-summary",
+            "python/wstar",
+            "python/tests/typing_examples.py",
+        ]);
+    succeed(&mut mypy)?;
+    // The uses are checked with the settings of a user, with which pyright reads the source of scikit-learn.
+    for project in ["pyproject.toml", "python/tests/pyrightconfig.json"] {
+        let mut pyright = Command::new(venv.join("bin/pyright"));
+        pyright
+            .current_dir(root())
+            // Otherwise pyright looks for a newer version of itself on PyPI.
+            .env("PYRIGHT_PYTHON_IGNORE_WARNINGS", "1")
+            .arg("--pythonpath")
+            .arg(&python)
+            .args(["--project", project]);
+        succeed(&mut pyright)?;
+    }
+    Ok(())
+}
+
+/// `PYTHONPATH` with the package's folder in front.
 fn search_path(folder: &Path) -> OsString {
     let mut path = folder.as_os_str().to_owned();
     if let Some(others) = std::env::var_os("PYTHONPATH") {
@@ -80,17 +110,22 @@ fn search_path(folder: &Path) -> OsString {
     path
 }
 
-/// Puts the extension where Python finds it beside the package's own files.
+/// Builds the extension and copies it into the folder of the Python package.
 fn extension() -> Result<()> {
-    // With the targets of `cargo test`, whose features it shares: nothing is compiled twice.
-    succeed(&mut cargo(&["build", "--workspace", "--all-targets"]))?;
+    // These are the targets of `cargo test`, with the same features, so nothing is compiled twice.
+    succeed(&mut cargo(&[
+        "build",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+    ]))?;
     let built = root().join("target/debug").join(format!(
         "{}_engine{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
     ));
     let place = root().join("python/wstar/_engine.abi3.so");
-    // A new file, and not new bytes in one that a process may have mapped.
+    // The old file is removed first: overwriting it would change the memory of processes that have it mapped.
     let _ = fs::remove_file(&place);
     fs::copy(&built, &place).with_context(|| built.display().to_string())?;
     Ok(())

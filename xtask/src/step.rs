@@ -1,4 +1,4 @@
-//! Steps: a headline, the work, its seconds; and the commands that steps are made of.
+//! Steps of a check, each printed with a headline and its seconds, and the commands that steps run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// A run of steps that stops at the first failure and counts what passed.
+/// A sequence of steps that stops at the first failure and counts the steps that passed.
 #[derive(Default)]
 pub(crate) struct Steps {
     passed: usize,
 }
 
 impl Steps {
-    /// Does one step under its headline. A failure also ends the run, with its summary line.
+    /// Runs one step under its headline. After a failure it prints the summary line and returns the error.
     pub(crate) fn run(&mut self, title: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
         println!("\n── {title}");
         let start = Instant::now();
@@ -33,7 +33,7 @@ impl Steps {
         }
     }
 
-    /// The summary line of a run in which nothing failed.
+    /// Prints the summary line of a run without failures.
     pub(crate) fn finish(self) {
         println!("\n{} passed, 0 failed", self.passed);
     }
@@ -45,14 +45,19 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Cargo with the given arguments, at the repository's root.
+/// The folder that cargo builds into.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A cargo command with the given arguments, run at the repository's root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// Runs a command to its end; anything but success is an error that shows the command.
+/// Runs a command to its end. If it does not succeed, the error contains the command line.
 pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let shown = shown(command);
     let status = command
@@ -64,7 +69,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command can be run at all and says so quietly (`cargo fmt --version` …).
+/// Whether a command can be started and succeeds; its output is discarded (`cargo fmt --version` …).
 pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
@@ -73,7 +78,7 @@ pub(crate) fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The command as one would type it.
+/// The command line, as one would type it.
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     std::iter::once(program.file_name().unwrap_or(program.as_os_str()))

@@ -1,4 +1,4 @@
-//! `cargo xtask wheel`: the Python package as one wheel for Python 3.10 and all later ones.
+//! `cargo xtask wheel`: builds the Python package as one wheel for Python 3.10 and later.
 
 use std::process::Command;
 

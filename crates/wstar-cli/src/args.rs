@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use wstar::settings::Method;
 
 use crate::drawing::{PlotArgs, ReportArgs};
+use crate::file_args::{FileArgs, MatchArgs};
 use crate::learning::LearningArgs;
 
 /// Classic linear models that come with a proof.
@@ -36,69 +37,26 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     /// Print the class of every row
     Predict(PredictArgs),
-    /// Judge a model on data whose classes are known
+    /// Evaluate a model on data whose target is known
     Evaluate(EvaluateArgs),
     /// Re-check a model's certificate, or a proof, from the data alone
     Verify(VerifyArgs),
     /// Decide whether classes can be separated, and prove it
     Separate(SeparateArgs),
-    /// Fit several methods to the same rows, beside the fewest errors that any hyperplane makes
+    /// Compare the errors of several methods with the fewest errors of any hyperplane
     Compare(CompareArgs),
     /// Show what is in a model: weights by name, settings, certificate
     Inspect(InspectArgs),
     /// List the data sets inside the program, or print one
     Datasets(DatasetsArgs),
-    /// Put a model, its proof and its pictures on one page that can be sent to anyone
+    /// Write the rows that a model was trained on as canonical rows, which wstar-check reads
+    Rows(RowsArgs),
+    /// Write one self-contained page with a model, its proof and its pictures
     Report(ReportArgs),
     /// Draw one picture of a model, as SVG or PNG
     Plot(PlotArgs),
-    /// Open the lab: a page on which methods learn before one's eyes
+    /// Open the lab: a page that shows the steps of a fit on points in the plane
     Lab(LabArgs),
-}
-
-/// How a file of data is to be read, whatever it is read for.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct FileArgs {
-    /// The format, where the name does not tell
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<FormatArg>,
-    /// The file of labels that belongs to IDX images
-    #[arg(long, value_name = "FILE")]
-    pub(crate) labels: Option<PathBuf>,
-    /// Whether the first line of a CSV or TSV file holds names
-    #[arg(long, value_enum, default_value_t = HeaderArg::Auto)]
-    pub(crate) header: HeaderArg,
-    /// What separates the cells of a CSV file [default: found out]
-    #[arg(long, value_name = "CHAR")]
-    pub(crate) delimiter: Option<char>,
-    /// How decimals are written
-    #[arg(long, value_enum, default_value_t = DecimalArg::Point)]
-    pub(crate) decimal: DecimalArg,
-    /// The index of the first feature of an svmlight file [default: 1, or 0 if 0 occurs]
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u32).range(0..=1))]
-    pub(crate) base: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum FormatArg {
-    Csv,
-    Tsv,
-    Svmlight,
-    Idx,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum HeaderArg {
-    Auto,
-    Yes,
-    No,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum DecimalArg {
-    Point,
-    Comma,
 }
 
 /// What the columns of training data mean.
@@ -114,25 +72,25 @@ pub(crate) struct ColumnArgs {
     /// Columns to leave out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) drop: Vec<String>,
-    /// Columns of numbers, whatever they look like
+    /// Columns that are read as numbers, whatever their values
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) numeric: Vec<String>,
-    /// Columns of categories, whatever they look like
+    /// Columns that are read as categories, whatever their values
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) categorical: Vec<String>,
     /// Columns of free text
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) text: Vec<String>,
-    /// How words become numbers
+    /// The weighting of terms
     #[arg(long, value_enum, default_value_t = WeightingArg::TfIdf)]
     pub(crate) text_weighting: WeightingArg,
-    /// Also take runs of up to N words
+    /// Also use sequences of up to N words as terms
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) ngrams: usize,
     /// Leave out terms that occur in fewer texts
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) min_df: usize,
-    /// Keep at most so many terms
+    /// The maximum number of terms
     #[arg(long, value_name = "N")]
     pub(crate) max_terms: Option<usize>,
     /// Hash terms into 2^BITS columns instead of keeping a vocabulary
@@ -141,10 +99,10 @@ pub(crate) struct ColumnArgs {
     /// The column of sample weights
     #[arg(long, value_name = "NAME")]
     pub(crate) sample_weight: Option<String>,
-    /// What to do about missing values
+    /// The treatment of missing values
     #[arg(long, value_enum, default_value_t = MissingArg::Refuse)]
     pub(crate) missing: MissingArg,
-    /// Bring columns to mean 0 and deviation 1 (sparse data: deviation only)
+    /// Scale columns to mean 0 and standard deviation 1 (sparse data: standard deviation only)
     #[arg(long)]
     pub(crate) standardize: bool,
 }
@@ -179,7 +137,7 @@ pub(crate) struct TrainArgs {
     /// A file, - for standard input, or @NAME
     #[arg(value_name = "DATA")]
     pub(crate) data: String,
-    /// How to learn [default: logistic for two classes, softmax for more, least-squares for a real target]
+    /// The method [default: logistic for two classes, softmax for more, least-squares for a real target]
     #[arg(long, value_parser = method_parser())]
     pub(crate) method: Option<Method>,
     #[command(flatten)]
@@ -188,13 +146,13 @@ pub(crate) struct TrainArgs {
     pub(crate) columns: ColumnArgs,
     #[command(flatten)]
     pub(crate) file: FileArgs,
-    /// Judge the model on this file too
+    /// Evaluate the model on this file too
     #[arg(long, value_name = "DATA", conflicts_with = "holdout")]
     pub(crate) test: Option<String>,
     /// The labels of IDX test images
     #[arg(long, value_name = "FILE", requires = "test")]
     pub(crate) test_labels: Option<PathBuf>,
-    /// Hold this share of the rows out and judge the model on them
+    /// Hold out this share of the rows, and evaluate the model on them
     #[arg(long, value_name = "FRACTION")]
     pub(crate) holdout: Option<f64>,
     /// Learn from a file larger than memory, a chunk at a time
@@ -212,57 +170,39 @@ pub(crate) struct TrainArgs {
     /// Start at the weights of this model
     #[arg(long, value_name = "MODEL", conflicts_with = "stream")]
     pub(crate) start_from: Option<PathBuf>,
-    /// Keep the state of a long fit in this file, and go on from it if it is there
+    /// Store the state of a long fit in this file, and resume from it if the file exists
     #[arg(long, value_name = "FILE", conflicts_with = "stream")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Write every step to this file, a line of JSON each
+    /// Write every step to this file, one line of JSON per step
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Write the support vectors of --method svm to this file, as CSV: multiplier, margin, slack, case
     #[arg(long, value_name = "FILE", conflicts_with = "stream")]
     pub(crate) support: Option<PathBuf>,
-    /// Where the model goes [default: NAME.wstar.json in the current folder]
+    /// The model file to write [default: NAME.wstar.json in the current folder]
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Put all weights into the JSON, however many
+    /// Include all weights in the JSON object
     #[arg(long, requires = "json")]
     pub(crate) weights: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Say more
+    /// Print more
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
 
-/// Every method by its name, each with what it does.
+/// Parses a method by its name; the help lists all methods with their descriptions.
 fn method_parser() -> impl TypedValueParser<Value = Method> {
     let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.description()));
     PossibleValuesParser::new(values).try_map(|name| {
         let known = Method::ALL.into_iter().find(|method| method.name() == name);
         known.ok_or("no such method")
     })
-}
-
-/// How rows are to be matched to a model.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Matching")]
-pub(crate) struct MatchArgs {
-    /// What to do about categories that training never saw
-    #[arg(long, value_enum, default_value_t = UnseenArg::Refuse)]
-    pub(crate) unseen: UnseenArg,
-    /// The target column, where it is not called as in training
-    #[arg(long, value_name = "NAME")]
-    pub(crate) target: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum UnseenArg {
-    Refuse,
-    Ignore,
 }
 
 #[derive(Debug, Args)]
@@ -313,8 +253,8 @@ pub(crate) struct EvaluateArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The data must be those the model was trained on; with --holdout, only those rows
-that were not held out count, so give the same --holdout and --seed.
+    after_help = "The data must be those that the model was trained on. With --holdout, only the rows that were
+not held out are used, so give the same --holdout and --seed.
 
 Examples:
   wstar verify iris.wstar.json @iris
@@ -332,6 +272,15 @@ pub(crate) struct VerifyArgs {
     /// Read data larger than memory, a chunk at a time
     #[arg(long)]
     pub(crate) stream: bool,
+    /// Check with wstar-check, a small program that shares no code with the engine
+    #[arg(long, conflicts_with = "stream")]
+    pub(crate) independent: bool,
+    /// The tolerance that the claim must meet [default: that of the model]
+    #[arg(long, value_name = "T", requires = "independent")]
+    pub(crate) tol: Option<f64>,
+    /// Prove digits of the optimum too
+    #[arg(long, requires = "independent")]
+    pub(crate) digits: bool,
     #[command(flatten)]
     pub(crate) file: FileArgs,
     /// Print one JSON object
@@ -340,9 +289,26 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  wstar rows model.wstar.json reviews.csv -o reviews.rows
+  wstar-check model.wstar.json --rows reviews.rows")]
+pub(crate) struct RowsArgs {
+    /// The model file
+    pub(crate) model: PathBuf,
+    /// The data the model was trained on
+    #[arg(value_name = "DATA")]
+    pub(crate) data: String,
+    /// The file of canonical rows
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+}
+
+#[derive(Debug, Args)]
 #[command(
-    after_help = "Two classes are separable (a hyperplane has each on its own side), quasi-separable (only with points
-of both on the hyperplane itself) or inseparable. Each verdict has a proof in exact arithmetic over the
+    after_help = "Two classes are separable (a hyperplane lies strictly between them), quasi-separable (a hyperplane has no
+point on its wrong side, but always some points on itself) or inseparable. Each verdict has a proof in exact arithmetic over the
 numbers that were read. More than two classes: every pair, and each against the rest.
 
 Examples:
@@ -367,7 +333,7 @@ pub(crate) struct SeparateArgs {
     /// Only hyperplanes through the origin
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// Stop after so many seconds for each verdict
+    /// The time limit for each verdict
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) max_seconds: Option<f64>,
     /// Write the proof to this file
@@ -380,15 +346,15 @@ pub(crate) struct SeparateArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The last method, min-error, is the truth that the others stand in for: the fewest errors of all
-hyperplanes, or as much of a proof as its time allows (two classes only).
+    after_help = "The last method, min-error, computes the fewest errors of any hyperplane, which the other methods only
+approximate. At its time limit it reports a lower bound instead (two classes only).
 
 Examples:
   wstar compare @breast-cancer
@@ -409,10 +375,10 @@ pub(crate) struct CompareArgs {
         default_value = "perceptron,pocket,svm,logistic,mse-classifier,lda,min-error"
     )]
     pub(crate) methods: Vec<Method>,
-    /// At most so many seconds for each method
+    /// The time limit for each method
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) max_seconds: f64,
-    /// The seed of everything random
+    /// The seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -428,7 +394,7 @@ pub(crate) struct CompareArgs {
 pub(crate) struct InspectArgs {
     /// The model file
     pub(crate) model: PathBuf,
-    /// Show so many features, the heaviest first [default: 20]
+    /// The number of features to show, in order of decreasing weight [default: 20]
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
     /// Print one JSON object
@@ -438,7 +404,7 @@ pub(crate) struct InspectArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DatasetsArgs {
-    /// Print this one, as the file it is
+    /// The data set to print as a file; without a name, all are listed
     pub(crate) name: Option<String>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "name")]

@@ -1,24 +1,31 @@
-//! `wstar compare`: several methods on the same rows, beside the fewest errors that any hyperplane makes.
+//! `wstar compare`: fits several methods to the same rows and compares their errors with the fewest errors of any
+//! hyperplane.
 
 use std::io::Write;
 use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use wstar::certify::{Certificate, LeastError};
+use wstar::certificate::Certificate;
+use wstar::data::error::Error;
+use wstar::data::read;
+use wstar::data::read::Source;
 use wstar::data::{self, Dataset};
-use wstar::io::{self, Source};
 use wstar::model::evaluate;
-use wstar::settings::{Method, Settings};
-use wstar::{Error, Model, fit};
+use wstar::separate::least_error::error_certificate::LeastError;
+use wstar::settings::{Method, Options};
+use wstar::{Model, fit};
 use wstar_report::words::shortened;
 
+use crate::answer::Answer;
 use crate::args::CompareArgs;
 use crate::output::{self, Style, count, number, percent, plural};
+use crate::title::title;
 use crate::watch::{Follower, Show, catch_interrupt};
-use crate::{Answer, input, json as objects, train, weights};
+use crate::wording::CommandLine;
+use crate::{input, json as objects, weights};
 
-/// What became of a method.
+/// The result of one method.
 struct Compared {
     method: Method,
     outcome: Result<Fitted, Error>,
@@ -27,37 +34,39 @@ struct Compared {
 
 struct Fitted {
     model: Model,
-    /// Rows that it classifies wrongly.
+    /// Number of misclassified rows.
     errors: u64,
-    /// The share of the weight that it classifies wrongly.
+    /// Share of the total weight that is misclassified.
     error: f64,
 }
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
     if let Some(method) = args.methods.iter().find(|method| method.is_regression()) {
         let message = format!(
-            "--method {} is for a real target, and makes no errors",
+            "--method {} is for a real target, and has no classification errors",
             method.name()
         );
         return Err(Error::settings(message).into());
     }
-    let settings = |method: Method| Settings {
+    let settings = |method: Method| Options {
         max_seconds: Some(args.max_seconds),
         seed: args.seed,
-        ..Settings::for_method(method)
+        ..Options::of(method)
     };
     for &method in &args.methods {
-        settings(method).check()?;
+        settings(method).for_method(method)?;
     }
     let source = Source::parse(&args.data)?;
-    let raw = io::read(&source, &input::training_options(&args.file, &args.columns)?)?;
-    let data = data::prepare(raw, &input::preparation(&args.columns, None))?;
-    data.notes.iter().for_each(|note| output::complain(note));
+    let raw = read::read(&source, &input::training_options(&args.file, &args.columns)?)?;
+    let data = data::prepare::prepare(raw, &input::preparation(&args.columns, None))?;
+    data.notes()
+        .iter()
+        .for_each(|note| output::complain(&note.to_string()));
     let (_, classes) = data.require_classes()?;
     let mut methods = args.methods.clone();
     if classes.len() > 2 && methods.contains(&Method::MinError) {
         output::complain(&format!(
-            "the fewest errors of a hyperplane are for two classes, and there are {}: left out (--positive VALUE sets \
+            "min-error is for two classes, and there are {}: it is left out (--positive VALUE sets \
              one against the rest)",
             classes.len()
         ));
@@ -76,7 +85,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
         });
         follower.finish()?;
     }
-    // If nothing could be fitted, the first reason is the answer.
+    // If no method could be fitted, the first error is returned.
     if compared.iter().all(|one| one.outcome.is_err()) {
         if let Some(Compared {
             outcome: Err(error), ..
@@ -89,34 +98,34 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
     if args.json {
         objects::print(&object(&data, &compared))?;
     } else {
-        print(&train::title(&source), &data, &compared)?;
+        print(&title(&source), &data, &compared)?;
     }
     Ok(Answer::Yes)
 }
 
-/// What is known about the fewest errors, where they were looked for.
+/// The fewest errors of any hyperplane, if `min-error` is among the methods.
 struct Least<'a> {
     claim: &'a LeastError,
-    /// What the best of all methods costs: with little time, another one may have found a better hyperplane.
+    /// Least cost over all methods: under a time limit another method may find a better hyperplane than `min-error`.
     cost: f64,
     proved: bool,
 }
 
 fn least<'a>(data: &Dataset, compared: &'a [Compared]) -> Option<Least<'a>> {
     let fitted = || compared.iter().filter_map(|one| one.outcome.as_ref().ok());
-    let claim = fitted().find_map(|fitted| match &fitted.model.certificate {
+    let claim = fitted().find_map(|fitted| match &fitted.model.certificate() {
         Certificate::MinError(claim) => Some(claim),
         _ => None,
     })?;
-    // Only hyperplanes count; costs are counted as rows where all weigh 1.
-    let total: f64 = data.weights.iter().flatten().sum();
+    // Only models with hyperplanes are comparable. If all weights are 1, the cost is the number of wrong rows.
+    let total: f64 = data.weights().unwrap_or_default().iter().sum();
     let others = fitted()
-        .filter(|fitted| fitted.model.predictor.hyperplanes().is_some())
-        .map(|fitted| match data.weights {
+        .filter(|fitted| fitted.model.predictor().hyperplanes().is_some())
+        .map(|fitted| match data.weights() {
             None => fitted.errors as f64,
             Some(_) => fitted.error * total,
         });
-    // Shares are rounded: what is hardly less is the same.
+    // The shares carry rounding errors, so a cost counts as smaller only beyond a relative difference of 1e-9.
     let cost = others.fold(
         claim.cost,
         |least, cost| if cost < least * (1.0 - 1e-9) { cost } else { least },
@@ -133,17 +142,17 @@ fn object(data: &Dataset, compared: &[Compared]) -> Value {
         .iter()
         .map(|one| match &one.outcome {
             Ok(fitted) => {
-                let certificate = &fitted.model.certificate;
+                let certificate = &fitted.model.certificate();
                 json!({
                     "method": one.method,
-                    "status": fitted.model.fit.status,
+                    "status": fitted.model.record().status,
                     "train": {"error": fitted.error, "errors": fitted.errors},
-                    "certificate": objects::certificate(certificate, certificate.holds(), &fitted.model.classes),
+                    "certificate": objects::certificate(certificate, certificate.holds(), fitted.model.classes()),
                     "seconds": one.seconds,
                 })
             }
             Err(error) => {
-                json!({"method": one.method, "status": "Failed", "message": error.to_string(), "seconds": one.seconds})
+                json!({"method": one.method, "status": "Failed", "message": error.worded(&CommandLine), "seconds": one.seconds})
             }
         })
         .collect();
@@ -219,22 +228,22 @@ fn print(title: &str, data: &Dataset, compared: &[Compared]) -> Result<()> {
     drop(results);
     for one in compared {
         if let Err(error) = &one.outcome {
-            output::complain(&format!("{}: {error}", one.method.name()));
+            output::complain(&format!("{}: {}", one.method.name(), error.worded(&CommandLine)));
         }
     }
     Ok(())
 }
 
 fn row(one: &Compared, fitted: &Fitted, data: &Dataset, least: Option<&Least<'_>>) -> Vec<String> {
-    // Costs and counts can be compared where every row counts once.
-    let above = least.filter(|_| data.weights.is_none()).map(|least| {
+    // The bound is a cost and `errors` a count; they are comparable only if all weights are 1.
+    let above = least.filter(|_| data.weights().is_none()).map(|least| {
         let most = fitted.errors as f64 - least.claim.lower_bound;
         match least.proved || most == 0.0 {
             true => number(most),
             false => format!("at most {}", count(most as u64)),
         }
     });
-    let certificate = &fitted.model.certificate;
+    let certificate = &fitted.model.certificate();
     vec![
         one.method.name().into(),
         count(fitted.errors),
@@ -248,7 +257,7 @@ fn row(one: &Compared, fitted: &Fitted, data: &Dataset, least: Option<&Least<'_>
 
 fn judged(model: Model, data: &Dataset) -> Result<Fitted, Error> {
     let (codes, _) = data.require_classes()?;
-    let predicted = model.predictor.classes(&data.design)?;
+    let predicted = model.classify(data)?;
     let wrong = (0..codes.len()).filter(|&i| data.weight(i) > 0.0 && predicted[i] != codes[i]);
     Ok(Fitted {
         errors: wrong.count() as u64,

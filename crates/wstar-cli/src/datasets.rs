@@ -1,14 +1,15 @@
-//! `wstar datasets`: the data sets inside the program.
+//! `wstar datasets`: lists the embedded data sets, or prints one.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use wstar::io::{EMBEDDED, Source};
+use wstar::data::read::{EMBEDDED, Source};
 
+use crate::answer::Answer;
 use crate::args::DatasetsArgs;
+use crate::json;
 use crate::output::{self, Style, count};
-use crate::{Answer, json};
 
 pub(crate) fn run(args: &DatasetsArgs) -> Result<Answer> {
     if let Some(name) = &args.name {

@@ -1,4 +1,4 @@
-//! `wstar evaluate`: how well a model does on data whose target is known.
+//! `wstar evaluate`: evaluates a model on data whose target is known.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use wstar::Model;
 use wstar::bayes::Penalties;
 use wstar::model::{Deviations, Evaluation, Judgement, judge};
 
-use crate::Answer;
+use crate::answer::Answer;
 use crate::args::EvaluateArgs;
 use crate::input::{self, Purpose};
 use crate::output::{self, Style, number, percent, plural};
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Answer> {
         _ if args.json => json::print(&serde_json::json!(judgement))?,
         Judgement::Classes(evaluation) => print(evaluation)?,
         Judgement::Real(deviations) => print_deviations(deviations)?,
+        other => json::print(&serde_json::json!(other))?,
     }
     Ok(Answer::Yes)
 }

@@ -1,22 +1,22 @@
-//! From arguments to data: for training, and for a model that already knows its columns.
+//! Reads data as the arguments specify, for training or for a model whose schema names the columns.
 
 use anyhow::{Result, bail};
-use wstar::Error;
 use wstar::Model;
+use wstar::data::error::Error;
+use wstar::data::read;
+use wstar::data::read::dataset_stream::DatasetStream;
+use wstar::data::read::{Chunks, Format, Header, ReadOptions, Source};
 use wstar::data::{
     self, Applied, Dataset, Encoding, Missing, Preparation, Raw, Schema, Target, TargetKind, TextOptions,
     Unseen, Weighting,
 };
-use wstar::io::{self, Chunks, Format, Header, ReadOptions, Source};
-use wstar::online::Streamed;
 use wstar::settings::Method;
 
-use crate::args::{
-    ColumnArgs, DecimalArg, FileArgs, FormatArg, HeaderArg, MatchArgs, MissingArg, UnseenArg, WeightingArg,
-};
+use crate::args::{ColumnArgs, MissingArg, WeightingArg};
+use crate::file_args::{DecimalArg, FileArgs, FormatArg, HeaderArg, MatchArgs, UnseenArg};
 use crate::output;
 
-/// How a file is to be read.
+/// The read options given by the arguments.
 pub(crate) fn read_options(file: &FileArgs) -> Result<ReadOptions> {
     let delimiter = match file.delimiter {
         Some(delimiter) if !delimiter.is_ascii() || matches!(delimiter, '"' | '\n' | '\r') => {
@@ -44,7 +44,7 @@ pub(crate) fn read_options(file: &FileArgs) -> Result<ReadOptions> {
     })
 }
 
-/// How training data are to be read.
+/// The read options for training data.
 pub(crate) fn training_options(file: &FileArgs, columns: &ColumnArgs) -> Result<ReadOptions> {
     Ok(ReadOptions {
         numeric: columns.numeric.clone(),
@@ -55,7 +55,7 @@ pub(crate) fn training_options(file: &FileArgs, columns: &ColumnArgs) -> Result<
     })
 }
 
-/// What is to be made of training data.
+/// How training data are encoded.
 pub(crate) fn preparation(columns: &ColumnArgs, method: Option<Method>) -> Preparation {
     Preparation {
         target: columns.target.clone(),
@@ -64,7 +64,7 @@ pub(crate) fn preparation(columns: &ColumnArgs, method: Option<Method>) -> Prepa
             _ => TargetKind::Auto,
         },
         positive: columns.positive.clone(),
-        // Dropped columns are not even read.
+        // The reader already skips dropped columns.
         drop: Vec::new(),
         sample_weight: columns.sample_weight.clone(),
         missing: match columns.missing {
@@ -88,18 +88,18 @@ pub(crate) fn preparation(columns: &ColumnArgs, method: Option<Method>) -> Prepa
     }
 }
 
-/// What a model is given new rows for.
+/// The purpose for which rows are read for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To predict: the target does not matter, and every row needs an answer.
+    /// Prediction: the target is ignored, and every row is kept.
     Predict,
-    /// To judge: the target is needed.
+    /// Evaluation: the target is required.
     Evaluate { drop_missing: bool },
-    /// To re-check: the rows of the training, as they were.
+    /// Verification: exactly the rows of the training.
     Verify,
 }
 
-/// Rows for a model.
+/// Reads rows and encodes them by the schema of the model.
 pub(crate) fn read_for(
     model: &Model,
     name: &str,
@@ -109,12 +109,18 @@ pub(crate) fn read_for(
 ) -> Result<Dataset> {
     let source = Source::parse(name)?;
     let target = matching.and_then(|matching| matching.target.as_deref());
-    let options = read_options(file)?.matching(&model.schema, target);
-    let mut raw = io::read(&source, &options)?;
+    let options = read_options(file)?.matching(model.schema(), target);
+    let mut raw = read::read(&source, &options)?;
     if purpose == Purpose::Verify
-        && let Some(fraction) = model.settings.holdout
+        && let Some(fraction) = model.settings().common().holdout
     {
-        raw = data::split_raw(raw, &preparation_of(model), fraction, model.settings.seed)?.0;
+        raw = data::split_raw(
+            raw,
+            &preparation_of(model),
+            fraction,
+            model.settings().common().seed,
+        )?
+        .0;
     }
     let how = Applied {
         unseen: match matching.map(|matching| matching.unseen) {
@@ -136,19 +142,20 @@ pub(crate) fn read_for(
     Ok(data)
 }
 
-/// Rows for a report: those to judge the model on, and those it may have been trained on.
+/// The rows of a report: those that the model is evaluated on, and those that it was trained on.
 pub(crate) struct Parts {
-    /// The rows to judge by; with rows held out of the training, only those.
+    /// The rows that the model is evaluated on: the held-out rows if there are any, otherwise all rows.
     pub(crate) judged: Dataset,
-    /// The rows of the training, if others were held out; else they are those to judge by.
+    /// The rows of the training if others were held out; `None` if they are the same as `judged`.
     pub(crate) training: Option<Dataset>,
 }
 
-/// Rows for a report. Of the very file of a training that held rows out, both parts; else all rows.
+/// Reads the rows of a report. If training held rows out and the file is the one it used (the digests are equal),
+/// the rows are split in the same way again; otherwise the model is evaluated on all rows.
 pub(crate) fn read_parts(model: &Model, name: &str, file: &FileArgs, matching: &MatchArgs) -> Result<Parts> {
     let source = Source::parse(name)?;
     let target = matching.target.as_deref();
-    let raw = io::read(&source, &read_options(file)?.matching(&model.schema, target))?;
+    let raw = read::read(&source, &read_options(file)?.matching(model.schema(), target))?;
     let how = Applied {
         unseen: match matching.unseen {
             UnseenArg::Ignore => Unseen::Ignore,
@@ -159,13 +166,17 @@ pub(crate) fn read_parts(model: &Model, name: &str, file: &FileArgs, matching: &
         target: target.map(str::to_string),
         with_weights: true,
     };
-    if let (Some(fraction), Some(digest)) = (model.settings.holdout, &model.digest)
-        && let Ok((train, test)) =
-            data::split_raw(raw.clone(), &preparation_of(model), fraction, model.settings.seed)
+    if let (Some(fraction), Some(digest)) = (model.settings().common().holdout, model.digest())
+        && let Ok((train, test)) = data::split_raw(
+            raw.clone(),
+            &preparation_of(model),
+            fraction,
+            model.settings().common().seed,
+        )
         && let Ok(training) = prepare_for(model, train, &how)
         && training.digest() == *digest
     {
-        // A level that only held-out rows have is no reason for having no report.
+        // A category that only held-out rows have must not prevent the report.
         let how = Applied {
             unseen: Unseen::Ignore,
             ..how
@@ -183,8 +194,10 @@ pub(crate) fn read_parts(model: &Model, name: &str, file: &FileArgs, matching: &
     })
 }
 
-/// The columns of a file that a model does not know; none of a stream, or where they cannot be told.
+/// The columns of a file that the model does not use. Empty for standard input, and if the columns cannot be read.
 pub(crate) fn unused_columns(model: &Model, name: &str, file: &FileArgs) -> Vec<String> {
+    /// Size of the first chunk, in bytes; only this chunk is read. Heuristic: trades the cost of this additional read
+    /// for the length of the lines that fit; not measured yet.
     const PEEK: usize = 1 << 16;
     let first = || {
         let source = Source::parse(name)
@@ -196,7 +209,7 @@ pub(crate) fn unused_columns(model: &Model, name: &str, file: &FileArgs) -> Vec<
     let Some(Raw::Table(table)) = first() else {
         return Vec::new();
     };
-    let schema = &model.schema;
+    let schema = model.schema();
     let names = table.columns.into_iter().map(|column| column.name);
     names
         .filter(|name| {
@@ -207,26 +220,28 @@ pub(crate) fn unused_columns(model: &Model, name: &str, file: &FileArgs) -> Vec<
         .collect()
 }
 
-/// Refuses rows without a target.
+/// Returns an error if the rows have no target.
 fn known_target(model: &Model, data: &Dataset, target: Option<&str>, source: &Source) -> Result<()> {
-    if data.target == Target::Unknown {
+    if *data.target() == Target::Unknown {
         let named = target
-            .or(model.schema.target.as_deref())
+            .or(model.schema().target.as_deref())
             .unwrap_or("with the labels");
         return Err(Error::data(format!("there is no target column {named}"))
-            .hint("name it with --target")
+            .remedy("name it with --target")
             .in_file(source.name())
             .into());
     }
     Ok(())
 }
 
-/// The rows of a training, as they were, a chunk at a time.
-pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<Streamed> {
-    if model.settings.holdout.is_some() {
-        bail!("rows were held out of the training, and a stream cannot tell which: leave --stream out");
+/// Reads the rows of the training chunk by chunk.
+pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<DatasetStream> {
+    if model.settings().common().holdout.is_some() {
+        bail!(
+            "rows were held out of the training, and they cannot be identified in a stream: leave --stream out"
+        );
     }
-    let options = read_options(file)?.matching(&model.schema, None);
+    let options = read_options(file)?.matching(model.schema(), None);
     let chunks = Chunks::open(&Source::parse(name)?, &options, Chunks::BYTES)?;
     let how = Applied {
         drop_missing: true,
@@ -234,44 +249,50 @@ pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<S
         with_weights: true,
         ..Applied::default()
     };
-    Ok(Streamed::matching(
+    Ok(DatasetStream::matching(
         chunks,
-        Schema::clone(&model.schema),
-        model.classes.clone(),
+        Schema::clone(model.schema()),
+        model.classes().clone(),
         how,
     ))
 }
 
-/// Encodes raw rows by the schema of a model, and passes on what that led to.
+/// Encodes raw rows by the schema of a model, and prints the notes of the encoding.
 pub(crate) fn prepare_for(model: &Model, raw: Raw, how: &Applied) -> Result<Dataset> {
-    let classes = (!model.predictor.is_regression()).then_some(&model.classes);
-    let data = data::prepare_with(raw, &model.schema, classes, how)?;
-    data.notes.iter().for_each(|note| output::complain(note));
+    let classes = (!model.predictor().is_regression()).then_some(model.classes());
+    let data = data::prepare_with(raw, model.schema(), classes, how)?;
+    data.notes()
+        .iter()
+        .for_each(|note| output::complain(&note.to_string()));
     Ok(data)
 }
 
-/// The preparation that led to a model, as far as it decides which rows there are.
+/// The preparation of the training data, restricted to the settings that decide which rows are kept.
 fn preparation_of(model: &Model) -> Preparation {
-    let fills = model.schema.columns.iter().any(|column| match &column.encoding {
-        Encoding::Number { fill } => fill.is_some(),
-        Encoding::OneHot { fill, .. } => fill.is_some(),
-        Encoding::Text(_) => false,
-    });
+    let fills = model
+        .schema()
+        .columns
+        .iter()
+        .any(|column| match &column.encoding {
+            // The encoding of texts accepts missing values without a value to replace them.
+            Encoding::Text(_) => false,
+            encoding => encoding.fills(),
+        });
     Preparation {
-        target: model.schema.target.clone(),
-        target_kind: if model.predictor.is_regression() {
+        target: model.schema().target.clone(),
+        target_kind: if model.predictor().is_regression() {
             TargetKind::Real
         } else {
             TargetKind::Classes
         },
-        positive: model.schema.positive.clone(),
-        sample_weight: model.schema.sample_weight.clone(),
+        positive: model.schema().positive.clone(),
+        sample_weight: model.schema().sample_weight.clone(),
         missing: if fills { Missing::Mean } else { Missing::Drop },
         ..Preparation::default()
     }
 }
 
-/// A matrix of penalties as typed: rows apart by semicolons, numbers by commas.
+/// Parses a matrix of penalties: rows separated by semicolons, numbers by commas.
 pub(crate) fn penalties(text: &str) -> Result<Vec<Vec<f64>>> {
     text.split(';')
         .map(|row| {

@@ -1,20 +1,24 @@
-//! What `--json` prints: exactly one object, as the command line's contract fixes it.
+//! The JSON objects that `--json` prints: exactly one object per command, in a fixed format.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin};
+use wstar::certificate::Certificate;
+use wstar::certify::duality::DualityGap;
 use wstar::data::Classes;
 use wstar::inference::Inference;
 use wstar::model::{Judgement, SoftMargin};
+use wstar::separate::least_error::error_certificate::ErrorProof;
+use wstar::separate::margin::margin_certificate::LargestMargin;
 use wstar::settings::Method;
-use wstar::{Model, model::Verdict};
+use wstar::{Model, model::Verification};
 
 use crate::output;
-use crate::train::Trained;
+use crate::trained::Trained;
+use crate::wording::CommandLine;
 
-/// More weights than this are left out unless asked for.
+/// Number of weights in the object. Cap: more weights are omitted unless `--weights` is given.
 const MOST_WEIGHTS: usize = 10_000;
 
 /// Prints one object on standard output.
@@ -25,20 +29,20 @@ pub(crate) fn print(value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What `train --json` prints.
+/// The object that `train --json` prints.
 pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     let model = &trained.model;
     let mut object = json!({
-        "method": model.method,
+        "method": model.method(),
         "solver": solver(model),
-        "status": model.fit.status,
-        "rows": model.fit.rows,
-        "features": model.schema.features,
-        "classes": model.classes,
-        "objective": model.fit.objective,
-        "iterations": model.fit.iterations,
-        "passes": model.fit.passes,
-        "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
+        "status": model.record().status,
+        "rows": model.record().rows,
+        "features": model.schema().features,
+        "classes": model.classes(),
+        "objective": model.record().objective,
+        "iterations": model.record().iterations,
+        "passes": model.record().passes,
+        "certificate": certificate(model.certificate(), model.certificate().holds(), model.classes()),
         "model": trained.path,
         "seconds": {
             "read": trained.seconds.read.as_secs_f64(),
@@ -47,11 +51,11 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
             "total": trained.seconds.total.as_secs_f64(),
         },
     });
-    if let Some(quantile) = model.settings.quantile {
+    if let Some(quantile) = model.settings().options().quantile {
         object["quantile"] = json!(quantile);
     }
     if let Some(planes) = model.raw_hyperplanes()
-        && (all_weights || planes.len() * model.schema.features <= MOST_WEIGHTS)
+        && (all_weights || planes.len() * model.schema().features <= MOST_WEIGHTS)
     {
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
@@ -64,12 +68,12 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
                     object[name]["auc"] = json!(evaluation.auc);
                 }
             }
-            Some(Judgement::Real(deviations)) => object[name] = json!(deviations),
+            Some(other) => object[name] = json!(other),
             None => {}
         }
     }
-    if let Certificate::DualityGap { parts } = &model.certificate
-        && model.method == Method::Svm
+    if let Certificate::DualityGap { parts } = model.certificate()
+        && model.method() == Method::Svm
     {
         let total = |count: fn(&DualityGap) -> u64| parts.iter().map(count).sum::<u64>();
         object["support_vectors"] =
@@ -85,38 +89,39 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
             };
         }
     }
-    if let Certificate::HardMargin { parts } = &model.certificate {
+    if let Certificate::HardMargin { parts } = model.certificate() {
         let count: usize = parts.iter().map(|part| part.support.len()).sum();
         let all: Vec<&Vec<(u64, f64)>> = parts.iter().map(|part| &part.support).collect();
         object["support_vectors"] = json!({"count": count, "at_bound": 0, "multipliers": all});
     }
-    if let Some(inference) = &model.inference {
+    if let Some(inference) = model.inference() {
         object["inference"] = inferred(model, inference);
     }
-    if let Some(report) = &model.least_squares {
+    if let Some(report) = model.least_squares() {
         object["least_squares"] = json!(report);
     }
-    if !model.fit.notes.is_empty() {
-        object["notes"] = json!(model.fit.notes);
+    if !model.record().notes.is_empty() {
+        let notes = model.record().notes.iter().map(|note| note.worded(&CommandLine));
+        object["notes"] = notes.collect();
     }
-    if let Certificate::Separation { parts } = &model.certificate {
+    if let Certificate::Separation { parts } = model.certificate() {
         let count: usize = parts
             .iter()
             .map(|part| part.positive.len() + part.negative.len())
             .sum();
         object["support_vectors"] = json!({"count": count, "at_bound": 0});
     }
-    if !model.fit.mistakes_by_pass.is_empty() {
-        object["mistakes_by_pass"] = json!(model.fit.mistakes_by_pass);
+    if !model.record().mistakes_by_pass.is_empty() {
+        object["mistakes_by_pass"] = json!(model.record().mistakes_by_pass);
     }
     object
 }
 
-/// Statistics, with the names of the coefficients.
+/// The statistical inference, with the names of the coefficients.
 fn inferred(model: &Model, inference: &Inference) -> Value {
     let mut object = json!(inference);
     let names = model
-        .schema
+        .schema()
         .feature_names()
         .chain(std::iter::once("(intercept)".to_string()));
     if let Some(coefficients) = object["coefficients"].as_array_mut() {
@@ -127,17 +132,17 @@ fn inferred(model: &Model, inference: &Inference) -> Value {
     object
 }
 
-/// How the method ran, where it can run in more than one way.
+/// The solver or update rule of the fit; `auto` for methods with only one algorithm.
 fn solver(model: &Model) -> Value {
-    match (&model.fit.solver, model.settings.rule) {
+    match (&model.record().solver, model.settings().rule()) {
         (Some(solver), _) => json!(solver.name),
         (None, Some(rule)) => json!(rule),
         (None, None) => json!("auto"),
     }
 }
 
-/// A certificate: the numbers of one claim, or for several discriminants their sums and extremes, with
-/// the parts below.
+/// A certificate: the numbers of one claim. For several subproblems, their sums and extremes, followed by the numbers
+/// of each under `parts`.
 pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Classes) -> Value {
     let mut object = Map::new();
     object.insert("kind".into(), certificate.kind().into());
@@ -217,12 +222,12 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
         Certificate::DualityGap { parts } => {
             let sum = |value: fn(&DualityGap) -> f64| parts.iter().map(value).sum::<f64>();
             add("primal", sum(|part| part.primal).into());
-            // Null where nothing is known of the optimum, rather than the largest of all numbers.
+            // Without a bound on the optimum these values are null instead of the largest finite number.
             let known = parts.iter().all(DualityGap::is_bound);
             let known = |value: f64| json!(known.then_some(value));
             add("dual", known(sum(|part| part.dual)));
             add("gap", known(sum(|part| part.gap)));
-            // Each problem keeps the tolerance by itself.
+            // The tolerance applies to each subproblem separately, so the largest relative gap is reported.
             let worst = parts
                 .iter()
                 .map(|part| part.relative_gap)
@@ -255,7 +260,7 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
             add("relative_gap", most(|part| part.relative_gap).into());
             add("slackness", most(|part| part.slackness).into());
             add("imbalance", most(|part| part.imbalance).into());
-            // The margin of each hyperplane, and what none exceeds.
+            // Lower and upper bounds of the smallest margin over all hyperplanes.
             let least = parts.iter().map(LargestMargin::distance).fold(f64::MAX, f64::min);
             add("lower", least.into());
             let upper = |part: &LargestMargin| (0.5 / part.dual).sqrt();
@@ -274,13 +279,14 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
                 add("nodes", tree.steps.len().into());
             }
         }
-        Certificate::None => {}
+        _ => {}
     }
     object.into()
 }
 
-/// A number, without decimals where it is a whole one.
+/// A number as JSON; an integer if its value is a whole number.
 pub(crate) fn whole(value: f64) -> Value {
+    // Derived: 9e15 is just below 2⁵³, up to which every integer is exact.
     if value.fract() == 0.0 && (0.0..=9e15).contains(&value) {
         (value as u64).into()
     } else {
@@ -288,32 +294,32 @@ pub(crate) fn whole(value: f64) -> Value {
     }
 }
 
-/// What `verify --json` prints.
-pub(crate) fn verified(verdict: &Verdict, classes: &Classes) -> Value {
+/// The object that `verify --json` prints.
+pub(crate) fn verified(verdict: &Verification, classes: &Classes) -> Value {
     let mut object = certificate(&verdict.certificate, verdict.holds(), classes);
     if !verdict.holds() {
-        object["objections"] = json!(verdict.objections);
+        object["objections"] = verdict.objections.iter().map(ToString::to_string).collect();
     }
     object
 }
 
-/// What `inspect --json` prints.
+/// The object that `inspect --json` prints.
 pub(crate) fn inspected(model: &Model) -> Value {
     let mut object = json!({
-        "method": model.method,
-        "settings": model.settings,
-        "classes": model.classes,
-        "features": model.schema.features,
-        "target": model.schema.target,
-        "fit": model.fit,
-        "certificate": certificate(&model.certificate, model.certificate.holds(), &model.classes),
+        "method": model.method(),
+        "settings": model.settings(),
+        "classes": model.classes(),
+        "features": model.schema().features,
+        "target": model.schema().target,
+        "fit": model.record(),
+        "certificate": certificate(model.certificate(), model.certificate().holds(), model.classes()),
     });
     if let Some(planes) = model.raw_hyperplanes() {
-        object["names"] = model.schema.feature_names().collect();
+        object["names"] = model.schema().feature_names().collect();
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
     }
-    if let Some(inference) = &model.inference {
+    if let Some(inference) = model.inference() {
         object["inference"] = inferred(model, inference);
     }
     object

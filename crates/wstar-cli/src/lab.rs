@@ -1,17 +1,18 @@
-//! `wstar lab`: starts the server of the lab, and opens its page.
+//! `wstar lab`: starts the server of the lab and opens its page.
 
 use std::io::Write;
 
 use anyhow::{Context, Result};
 use wstar_lab::Lab;
 
+use crate::answer::Answer;
 use crate::args::LabArgs;
-use crate::{Answer, output};
+use crate::output;
 
 pub(crate) fn run(args: &LabArgs) -> Result<Answer> {
-    let lab = Lab::bind(args.port).with_context(|| format!("port {} cannot be had", args.port))?;
+    let lab = Lab::bind(args.port).with_context(|| format!("port {} is not available", args.port))?;
     let address = lab.address();
-    // Whoever started us may read the address from a pipe, and waits for the whole line.
+    // A parent process may read the address from a pipe and wait for the complete line, so the output is flushed.
     let mut results = output::results();
     writeln!(results, "{address}")?;
     results.flush()?;

@@ -1,21 +1,21 @@
-//! The arguments that say how to learn.
+//! The arguments that select and configure the method.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use wstar::loss::LossName;
+use wstar::problem::loss::LossName;
 use wstar::solve::SolverName;
 
 /// The settings of the methods.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Learning")]
 pub(crate) struct LearningArgs {
-    /// Passes over the data; at most so many where the method itself knows when it is done
+    /// Passes over the data; the maximum for methods with a stopping rule of their own
     #[arg(long, value_name = "PASSES")]
     pub(crate) epochs: Option<f64>,
-    /// At most so many updates
+    /// The maximum number of updates or iterations
     #[arg(long, value_name = "N")]
     pub(crate) max_iter: Option<u64>,
-    /// At most so many seconds
+    /// The time limit
     #[arg(long, value_name = "SECONDS")]
     pub(crate) max_seconds: Option<f64>,
     /// The learning rate of the first update [default: 1]
@@ -30,14 +30,14 @@ pub(crate) struct LearningArgs {
     /// Which example comes next [default: cyclic, or shuffled for voted, averaged and pocket]
     #[arg(long, value_enum)]
     pub(crate) rule: Option<RuleArg>,
-    /// Take the rows of a perceptron as a multiset: a --sample-weight is a number of equal rows, and their order in the
-    /// file tells nothing
+    /// Treat the rows of a perceptron as a multiset: a --sample-weight is a number of equal rows, and their order in the
+    /// file does not matter
     #[arg(long)]
     pub(crate) multiset: bool,
-    /// What a score of exactly 0 is: a mistake, or the positive class [default: mistake]
+    /// The meaning of a score of exactly 0: a mistake, or the positive class [default: mistake]
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
-    /// Where to start: b,w1,w2,… (without b where there is no intercept; class by class for more than two)
+    /// The starting point: b,w1,w2,… (without b if there is no intercept; class by class for more than two)
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -48,34 +48,34 @@ pub(crate) struct LearningArgs {
     /// Let the hyperplanes of a learner vote
     #[arg(long, value_enum)]
     pub(crate) vote: Option<VoteArg>,
-    /// The relative margin that Kozinec's algorithm may miss [default: 0.01]
+    /// The relative tolerance on the margin, for Kozinec's algorithm [default: 0.01]
     #[arg(long, value_name = "EPSILON")]
     pub(crate) epsilon: Option<f64>,
-    /// How features are distributed, for naive Bayes [default: gaussian]
+    /// The distribution of the features, for naive Bayes [default: gaussian]
     #[arg(long, value_enum)]
     pub(crate) density: Option<DensityArg>,
-    /// Pseudo-counts of naive Bayes [default: 1]; for Gaussian ones the share of the largest variance [1e-9]
+    /// The pseudo-count of naive Bayes [default: 1]; for Gaussian features the share of the largest variance [1e-9]
     #[arg(long, value_name = "ALPHA")]
     pub(crate) smoothing: Option<f64>,
-    /// How far covariances are drawn towards a multiple of the identity, from 0 to 1 [default: 0]
+    /// The shrinkage of covariances towards a multiple of the identity, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE")]
     pub(crate) shrinkage: Option<f64>,
     /// The penalty of each decision for each true class, e.g. 0,1;5,0 (rows: truth, sorted classes)
     #[arg(long, value_name = "MATRIX", allow_hyphen_values = true)]
     pub(crate) penalties: Option<String>,
-    /// The loss, where the method leaves a choice
+    /// The loss, for methods that allow several
     #[arg(long, value_parser = named(LossName::ALL.map(|loss| (loss.name(), loss))))]
     pub(crate) loss: Option<LossName>,
-    /// The quantile that lad looks for, between 0 and 1 [default: the median]
+    /// The quantile that lad estimates, between 0 and 1 [default: the median]
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     pub(crate) quantile: Option<f64>,
-    /// What keeps the weights small [default: l2 for classifiers, none for least-squares and lad]
+    /// The penalty on the weights [default: l2 for classifiers, none for least-squares and lad]
     #[arg(long, value_enum)]
     pub(crate) penalty: Option<PenaltyArg>,
-    /// How much the loss counts against the penalty [default: 1]
+    /// The weight of the loss relative to the penalty [default: 1]
     #[arg(long = "C", value_name = "C", allow_hyphen_values = true)]
     pub(crate) c: Option<f64>,
-    /// The other common form of C: 1/(rows times lambda)
+    /// The weight of the penalty, an alternative to C: C = 1/(rows times lambda)
     #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
     pub(crate) lambda: Option<f64>,
     /// The share of l1 in the elastic net [default: 0.5]
@@ -87,16 +87,16 @@ pub(crate) struct LearningArgs {
     /// The relative duality gap to reach [default: 1e-6]
     #[arg(long, value_name = "GAP", allow_hyphen_values = true)]
     pub(crate) tol: Option<f64>,
-    /// How much of the last step is added to the next, for gradient-descent and sgd [default: 0]
+    /// The share of the last step that is added to the next, for gradient-descent and sgd [default: 0]
     #[arg(long, value_name = "BETA", allow_hyphen_values = true)]
     pub(crate) momentum: Option<f64>,
-    /// How many rows make a stochastic gradient [default: 1]
+    /// The number of rows of a stochastic gradient [default: 1]
     #[arg(long, value_name = "ROWS")]
     pub(crate) batch: Option<usize>,
-    /// How more than two classes are told apart [default: softmax for logistic, else ovr]
+    /// The reduction of more than two classes [default: softmax for logistic, else ovr]
     #[arg(long, value_enum)]
     pub(crate) multiclass: Option<MulticlassArg>,
-    /// How much each class counts: balanced, or name:weight,…
+    /// The weight of each class: balanced, or name:weight,…
     #[arg(long, value_name = "WEIGHTS")]
     pub(crate) class_weight: Option<String>,
     /// Penalise the intercept like a weight
@@ -108,7 +108,7 @@ pub(crate) struct LearningArgs {
     /// Hyperplanes through the origin
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// The seed of everything random
+    /// The seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 }
@@ -161,7 +161,7 @@ pub(crate) enum DensityArg {
     Multinomial,
 }
 
-/// Values by their names.
+/// Parses one of the named values.
 fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     names: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -171,7 +171,7 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
-/// Every solver by its name, or `auto`.
+/// Parses the name of a solver, or `auto`.
 fn solver_parser() -> PossibleValuesParser {
     let names = SolverName::ALL.map(|solver| solver.name());
     PossibleValuesParser::new(["auto"].into_iter().chain(names))

@@ -1,12 +1,26 @@
-//! The command line of wstar: parse, do, say, and end with an exit code.
+//! The command line of wstar: parses the arguments, runs a command and ends with an exit code.
 //!
-//! 0: done, and it holds. 1: done, and the answer is no. 2: bad usage or bad input.
+//! 0: success, and the result holds. 1: success, and the answer is no. 2: bad usage or bad input.
+//!
+//! - `train`, `predict`, `evaluate`, `verify`, `separate`, `compare`, `inspect`, `datasets`, `rows`, `report`, `plot`, `lab`: the
+//!   commands, one file each; `stream`: training on a stream.
+//! - `rows`: the rows of a model as canonical rows; `independent`: the check of `verify --independent`.
+//! - `answer`, `trained`: the answer of a command; a finished training.
+//! - `args`, `file_args`, `learning`, `drawing`: the arguments of the command line.
+//! - `input`: reads data as the arguments specify.
+//! - `watch`: the progress bar, the trace file, and Ctrl-C.
+//! - `output`, `summary`, `weights`, `support`, `json`: what is printed, as text and as JSON.
+//! - `title`: the name of a data source in titles and file names.
+//! - `wording`: the command line's names of settings and commands.
 
+mod answer;
 mod args;
 mod compare;
 mod datasets;
 mod drawing;
 mod evaluate;
+mod file_args;
+mod independent;
 mod input;
 mod inspect;
 mod json;
@@ -16,53 +30,43 @@ mod output;
 mod plot;
 mod predict;
 mod report;
+mod rows;
 mod separate;
 mod stream;
 mod summary;
 mod support;
+mod title;
 mod train;
+mod trained;
 mod verify;
 mod watch;
 mod weights;
+mod wording;
 
 use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
 
+use answer::Answer;
 use args::{Arguments, Command};
 
-/// What a command ends with, when it ends well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    /// Done, and it holds.
-    Yes,
-    /// Done, and the answer is no.
-    No,
-}
-
-impl From<bool> for Answer {
-    fn from(yes: bool) -> Self {
-        if yes { Answer::Yes } else { Answer::No }
-    }
-}
-
 fn main() -> ExitCode {
-    // A defect must not greet a user with a stack trace.
+    // An internal error prints one line with its location instead of a stack trace.
     panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
         output::complain(&format!(
-            "internal error at {place}: please report it with the command that led here"
+            "internal error at {location}: please report it with the command that caused it"
         ));
     }));
     let arguments = Arguments::parse();
     match panic::catch_unwind(|| run(&arguments)) {
         Ok(Ok(Answer::Yes)) => ExitCode::SUCCESS,
         Ok(Ok(Answer::No)) => ExitCode::from(1),
-        // Whoever reads our output has seen enough (`wstar predict … | head`).
+        // A reader that closes the pipe early is not an error (`wstar predict … | head`).
         Ok(Err(error)) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
-            output::complain(&format!("{error:#}"));
+            output::complain(&wording::worded(&error));
             ExitCode::from(2)
         }
         Err(_) => ExitCode::from(2),
@@ -84,6 +88,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Answer> {
         Command::Compare(compare) => compare::run(compare),
         Command::Inspect(inspect) => inspect::run(inspect),
         Command::Datasets(datasets) => datasets::run(datasets),
+        Command::Rows(rows) => rows::run(rows),
         Command::Report(report) => report::run(report),
         Command::Plot(plot) => plot::run(plot),
         Command::Lab(lab) => lab::run(lab),

@@ -1,4 +1,4 @@
-//! Where results go (standard output) and everything else (standard error), with or without colour.
+//! Output: results go to standard output, all messages to standard error, with or without colour.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -9,18 +9,18 @@ pub(crate) fn results() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
 
-/// Says something on standard error, after the program's name.
+/// Prints a message on standard error, prefixed with the program's name.
 pub(crate) fn complain(message: &str) {
-    // Nobody is left to be told if this fails.
+    // If writing to standard error fails, there is no other place to report it.
     let _ = writeln!(io::stderr(), "wstar: {message}");
 }
 
-/// Says something on standard error as it is.
+/// Prints a message on standard error without a prefix.
 pub(crate) fn note(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
-/// Whether an error only means that the reader of our output has gone.
+/// Whether the error is a broken pipe: the reader of the output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -28,7 +28,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// How text is made to stand out on standard output; not at all if that is no terminal or `NO_COLOR` is set.
+/// Text styles for standard output; plain text if it is not a terminal or `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     on: bool,
@@ -67,7 +67,7 @@ impl Style {
     }
 }
 
-/// A cell of a CSV file, quoted where it has to be.
+/// Formats a cell of a CSV file, quoted where necessary.
 pub(crate) fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,17 +1,18 @@
-//! `wstar plot`: one picture of a model.
+//! `wstar plot`: draws one picture of a model.
 
 use std::path::Path;
 
 use anyhow::Result;
-use wstar::io;
-use wstar::{Error, Model};
+use wstar::Model;
+use wstar::data::error::Error;
+use wstar::data::write;
 use wstar_report::Subject;
 
-use crate::Answer;
+use crate::answer::Answer;
 use crate::drawing::PlotArgs;
 use crate::input;
 
-/// What a picture is written as.
+/// The file format of the picture.
 enum Format {
     Svg,
     Png,
@@ -20,7 +21,7 @@ enum Format {
 pub(crate) fn run(args: &PlotArgs) -> Result<Answer> {
     let format = format(&args.out)?;
     let model = Model::load(&args.model)?;
-    io::check_writable(&args.out)?;
+    write::check_writable(&args.out)?;
     let parts = input::read_parts(&model, &args.data, &args.file, &args.matching)?;
     let subject = Subject::new(&model, &parts.judged)?;
     let picture = args
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Answer> {
         Format::Svg => picture.to_svg(args.theme.into()).into_bytes(),
         Format::Png => picture.to_png(args.theme.into())?,
     };
-    io::write_whole(&args.out, |writer| writer.write_all(&content))?;
+    write::write_whole(&args.out, |writer| writer.write_all(&content))?;
     Ok(Answer::Yes)
 }
 
@@ -43,7 +44,7 @@ fn format(path: &Path) -> Result<Format, Error> {
         Some("png") => Ok(Format::Png),
         _ => Err(
             Error::settings(format!("{} is neither .svg nor .png", path.display()))
-                .hint("the ending says what the picture becomes"),
+                .remedy("the extension determines the format"),
         ),
     }
 }

@@ -1,11 +1,11 @@
-//! `wstar predict`: one label a line, or scores, or probabilities.
+//! `wstar predict`: prints one label per line, or scores, or probabilities.
 
 use std::io::Write;
 
 use anyhow::{Result, bail};
 use wstar::Model;
 
-use crate::Answer;
+use crate::answer::Answer;
 use crate::args::PredictArgs;
 use crate::input::{self, Purpose};
 use crate::output::{self, csv_cell};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Answer> {
         Some(&args.matching),
         Purpose::Predict,
     )?;
-    let scores = model.predictor.scores(&data.design)?;
+    let scores = model.scores(&data)?;
     let mut results = output::results();
     let header = |names: &[String]| {
         names
@@ -36,35 +36,31 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Answer> {
             .join(",")
     };
     if args.proba {
-        let rows: Option<Vec<Vec<f64>>> = scores
-            .rows()
-            .map(|row| model.predictor.probabilities(row))
-            .collect();
-        let Some(rows) = rows else {
+        let Some(shares) = model.probabilities_of(&scores) else {
             bail!(
                 "{} gives no probabilities (use --scores, or train logistic, softmax, gaussian, lda or naive-bayes)",
-                model.method.name()
+                model.method().name()
             );
         };
-        writeln!(results, "{}", header(model.classes.names()))?;
-        for row in rows {
-            writeln!(results, "{}", line(&row))?;
+        writeln!(results, "{}", header(model.classes().names()))?;
+        for row in shares.rows() {
+            writeln!(results, "{}", line(row))?;
         }
     } else if args.scores {
-        match scores.columns {
+        match scores.columns() {
             1 => writeln!(results, "score")?,
-            _ => writeln!(results, "{}", header(model.classes.names()))?,
+            _ => writeln!(results, "{}", header(model.classes().names()))?,
         }
         for row in scores.rows() {
             writeln!(results, "{}", line(row))?;
         }
-    } else if model.predictor.is_regression() {
-        for prediction in &scores.values {
+    } else if model.predictor().is_regression() {
+        for prediction in scores.values() {
             writeln!(results, "{prediction}")?;
         }
     } else {
-        for row in scores.rows() {
-            writeln!(results, "{}", model.classes.name(model.predictor.decide(row)))?;
+        for class in model.decide(&scores) {
+            writeln!(results, "{}", model.classes().name(class))?;
         }
     }
     results.flush()?;

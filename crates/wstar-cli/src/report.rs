@@ -1,23 +1,25 @@
-//! `wstar report`: a model, its proof and its pictures on one page.
+//! `wstar report`: writes one page with a model, its certificate and its pictures.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use wstar::Model;
-use wstar::io::{self, Source};
+use wstar::data::read::Source;
+use wstar::data::write;
 use wstar_report::{Made, Standing, Subject, page};
 
-use crate::Answer;
+use crate::answer::Answer;
 use crate::drawing::ReportArgs;
 use crate::input;
 use crate::output;
-use crate::train::title;
+use crate::title::title;
+use crate::wording::CommandLine;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Answer> {
     let model = Model::load(&args.model)?;
     let out = args.out.clone().unwrap_or_else(|| default_path(&args.model));
-    io::check_writable(&out)?;
+    write::check_writable(&out)?;
     let parts = input::read_parts(&model, &args.data, &args.file, &args.matching)?;
     let standing = Standing::find(&model, parts.training.as_ref().unwrap_or(&parts.judged));
     let subject = Subject::new(&model, &parts.judged)?;
@@ -33,9 +35,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Answer> {
             unused: &unused,
             version: env!("CARGO_PKG_VERSION"),
         },
+        &CommandLine,
     )?;
-    io::write_whole(&out, |writer| writer.write_all(page.as_bytes()))?;
-    let (holds, told) = match &standing {
+    write::write_whole(&out, |writer| writer.write_all(page.as_bytes()))?;
+    let (holds, outcome) = match &standing {
         Standing::Checked(verdict) if verdict.holds() => (true, "the proof was checked again, and holds"),
         Standing::Checked(_) => (false, "the proof was checked again, and does not hold"),
         Standing::Elsewhere => (
@@ -49,13 +52,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Answer> {
     };
     if !args.quiet {
         let mut results = output::results();
-        writeln!(results, "report: {}          {told}", out.display())?;
+        writeln!(results, "report: {}          {outcome}", out.display())?;
         results.flush()?;
     }
     Ok(Answer::from(holds))
 }
 
-/// `iris.report.html` for `models/iris.wstar.json`.
+/// The default path of the page: `iris.report.html` for `models/iris.wstar.json`.
 fn default_path(model: &Path) -> PathBuf {
     let name = model.file_name().unwrap_or(model.as_os_str()).to_string_lossy();
     let known = [".wstar.json", ".json"];

@@ -1,4 +1,4 @@
-//! `wstar separate`: whether classes can be separated, with the proof of it.
+//! `wstar separate`: decides whether classes are separable, and prints the proof.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,25 +6,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
-use wstar::Error;
-use wstar::certify::proof::{Proof, Sides, Verdict};
+use wstar::data::error::Error;
+use wstar::data::linear::Hyperplane;
+use wstar::data::read;
+use wstar::data::read::Source;
+use wstar::data::run::Budget;
 use wstar::data::{self, Classes, Dataset};
-use wstar::io::{self, Source};
-use wstar::margin::{Question, Separated, separate_classes};
-use wstar::model::Hyperplane;
-use wstar::watch::Budget;
+use wstar::separate::margin::{Question, Separated, separate_classes};
+use wstar::separate::proof::{Proof, Sides, Verdict};
 
+use crate::answer::Answer;
 use crate::args::SeparateArgs;
 use crate::output::{self, Style, count, number, plural};
+use crate::title::title;
 use crate::watch::{self, Follower, Show};
-use crate::{Answer, input, json, train, weights};
+use crate::{input, json, weights};
 
-/// Features whose weights are shown.
+/// Number of features whose weights are printed. Cap: further features are only counted.
 const MOST_SHOWN: usize = 12;
-/// Points of a circuit that are shown.
+/// Number of points of a circuit that are printed. Cap: further points are abbreviated by "…".
 const MOST_POINTS: usize = 8;
 
-/// One question and what came out.
+/// The two sides of one question, and its result.
 struct Asked {
     sides: Sides,
     found: Separated,
@@ -33,9 +36,11 @@ struct Asked {
 pub(crate) fn run(args: &SeparateArgs) -> Result<Answer> {
     let start = Instant::now();
     let source = Source::parse(&args.data)?;
-    let raw = io::read(&source, &input::training_options(&args.file, &args.columns)?)?;
-    let data = data::prepare(raw, &input::preparation(&args.columns, None))?;
-    data.notes.iter().for_each(|note| output::complain(note));
+    let raw = read::read(&source, &input::training_options(&args.file, &args.columns)?)?;
+    let data = data::prepare::prepare(raw, &input::preparation(&args.columns, None))?;
+    data.notes()
+        .iter()
+        .for_each(|note| output::complain(&note.to_string()));
     let (_, classes) = data.require_classes()?;
     let read = start.elapsed();
     let asked = questions(args, &data, classes)?;
@@ -102,13 +107,13 @@ fn seconds(seconds: f64) -> Result<Duration> {
     }
 }
 
-/// Which classes are to be separated from which.
+/// The pairs of sides whose separability is decided.
 fn questions(args: &SeparateArgs, data: &Dataset, classes: &Classes) -> Result<Vec<Sides>> {
     let count = classes.len() as u32;
     if count < 2 {
         return Err(
             Error::data("every row has the same class: there is nothing to separate")
-                .in_file(&data.source)
+                .in_file(data.source())
                 .into(),
         );
     }
@@ -117,8 +122,8 @@ fn questions(args: &SeparateArgs, data: &Dataset, classes: &Classes) -> Result<V
             let known = (0..count).find(|&code| classes.name(code) == name);
             known.ok_or_else(|| {
                 Error::data(format!("there is no class {name:?}"))
-                    .hint(format!("the classes are {}", classes.names().join(", ")))
-                    .in_file(&data.source)
+                    .remedy(format!("the classes are {}", classes.names().join(", ")))
+                    .in_file(data.source())
             })
         };
         let [negative, positive] = pair.as_slice() else {
@@ -157,7 +162,7 @@ fn save(asked: &Asked, path: &Path) -> Result<()> {
         Some(proof) => Ok(proof.save(path)?),
         None => {
             output::complain(&format!(
-                "{}: not written, for nothing was proved",
+                "{}: not written, because nothing was proved",
                 path.display()
             ));
             Ok(())
@@ -197,7 +202,7 @@ fn object(asked: &Asked, took: &Took, whole: bool) -> Map<String, Value> {
     object
 }
 
-/// Many verdicts: without weights, which one of them alone would give.
+/// Several verdicts as JSON, without weights; a single verdict includes them.
 fn objects(all: &[Asked], classes: &Classes, took: &Took) -> Value {
     let (pairs, rests): (Vec<&Asked>, Vec<&Asked>) =
         all.iter().partition(|asked| asked.sides.negative.is_some());
@@ -218,7 +223,7 @@ fn objects(all: &[Asked], classes: &Classes, took: &Took) -> Value {
 fn heading(data: &Dataset, classes: &Classes, source: &Source) -> String {
     format!(
         "{}: {} × {}, {}",
-        train::title(source),
+        title(source),
         plural(data.rows() as u64, "row"),
         plural(data.features() as u64, "feature"),
         plural(classes.len() as u64, "class"),
@@ -255,7 +260,7 @@ fn print(
         Verdict::QuasiSeparable => (
             style.strong("quasi-separable"),
             format!(
-                "a hyperplane has no {positive} or {negative} on the wrong side, but none keeps all of them off itself"
+                "a hyperplane has no {positive} or {negative} on the wrong side, but every such hyperplane contains some"
             ),
         ),
         Verdict::Inseparable => (
@@ -272,7 +277,7 @@ fn print(
             "so",
             match proof.verdict {
                 Verdict::Inseparable => "a logistic fit exists without a penalty too; a hard margin does not".into(),
-                _ => "no logistic fit without a penalty exists, nor a hard margin (use --penalty l2, or --firth)".into(),
+                _ => "neither a logistic fit without a penalty nor a hard margin exists (use --penalty l2, or --firth)".into(),
             },
         ));
     }
@@ -312,7 +317,7 @@ fn interval(proof: &Proof) -> String {
     )
 }
 
-/// What proves the verdict, in words.
+/// Describes the proof of the verdict in one sentence.
 fn evidence(proof: &Proof, data: &Dataset) -> String {
     let Some(combination) = &proof.proof else {
         return format!(
@@ -332,12 +337,12 @@ fn evidence(proof: &Proof, data: &Dataset) -> String {
         ""
     };
     let how = if combination.exact {
-        "exactly, in whole numbers".to_owned()
+        "in exact integer arithmetic".to_owned()
     } else {
         format!("to {}", number(proof.margin.upper))
     };
     let spans = match proof.verdict {
-        Verdict::Inseparable => "; they span what all rows span",
+        Verdict::Inseparable => "; their span is that of all rows",
         _ => "",
     };
     format!(
@@ -353,7 +358,7 @@ fn plane_table(plane: &Hyperplane, data: &Dataset) -> String {
     let used = entries.iter().filter(|(_, weight)| *weight != 0.0).count();
     let mut table = vec![vec!["hyperplane".to_owned(), "weight".to_owned()]];
     for (j, weight) in entries.into_iter().take(MOST_SHOWN.min(used)) {
-        table.push(vec![data.schema.feature_name(j), number(weight)]);
+        table.push(vec![data.schema().feature_name(j), number(weight)]);
     }
     if used > MOST_SHOWN {
         table.push(vec![

@@ -1,44 +1,39 @@
-//! `wstar train --stream`: learning from a file larger than memory, or from an endless standard input.
+//! `wstar train --stream`: trains on a file larger than memory, or on an endless standard input.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
 use wstar::data::Classes;
-use wstar::fit::fit_stream;
-use wstar::io::{Chunks, Source};
-use wstar::online::Streamed;
-use wstar::settings::{Method, Settings};
+use wstar::data::read::dataset_stream::DatasetStream;
+use wstar::data::read::{Chunks, Source};
+use wstar::estimate::fit_stream;
+use wstar::settings::{Method, Options};
 
 use crate::args::TrainArgs;
 use crate::input;
-use crate::train::{Seconds, Trained, title};
+use crate::title::title;
+use crate::trained::{Seconds, Trained};
 use crate::watch::{Follower, Show};
 
-pub(crate) fn train(
-    args: &TrainArgs,
-    settings: &Settings,
-    source: &Source,
-    path: PathBuf,
-) -> Result<Trained> {
+pub(crate) fn train(args: &TrainArgs, settings: &Options, source: &Source, path: PathBuf) -> Result<Trained> {
     let started = Instant::now();
     let options = input::training_options(&args.file, &args.columns)?;
     let chunks = Chunks::open(source, &options, Chunks::BYTES)?;
     let classes = (!args.classes.is_empty()).then(|| Classes::new(args.classes.iter().cloned()));
-    let mut stream = Streamed::open(
+    let mut stream = DatasetStream::open(
         chunks,
         &input::preparation(&args.columns, settings.method),
         classes,
     )?;
     let read = started.elapsed();
 
-    let settings = &Settings {
+    let settings = &Options {
         method: Some(settings.method.unwrap_or_else(|| first_choice(stream.classes()))),
         ..settings.clone()
     };
-    settings.check()?;
     let fitting = Instant::now();
-    let show = match (args.quiet, settings.method().is_online()) {
+    let show = match (args.quiet, settings.method.is_some_and(Method::is_online)) {
         (true, _) => Show::Nothing,
         (_, true) => Show::Lines,
         (_, false) => Show::Bar,
@@ -54,7 +49,7 @@ pub(crate) fn train(
         path,
         model,
         class_counts: Vec::new(),
-        // Judging would take another pass; what was mistaken while learning tells more about new rows.
+        // Evaluation would take another pass, and the mistakes during training predict the error on new rows better.
         train: None,
         test: None,
         seconds: Seconds {
@@ -66,7 +61,8 @@ pub(crate) fn train(
     })
 }
 
-/// What a stream is learnt by if no method is named: in one pass over examples, or by passes over numbers.
+/// The default method of a stream: the averaged perceptron for classes, in one pass, and least squares for a real
+/// target.
 fn first_choice(classes: &Classes) -> Method {
     if classes.is_empty() {
         Method::LeastSquares

@@ -1,23 +1,25 @@
-//! What a person sees after a training: one screen, the claim first.
+//! The summary that is printed after a training: one screen, with the certificate first.
 
 use std::io::Write;
 
 use anyhow::Result;
 use wstar::Model;
-use wstar::certify::Certificate;
+use wstar::certificate::Certificate;
+use wstar::data::run::Status;
+use wstar::data::setting::{Setting, Wording};
 use wstar::model::{Judgement, Predictor};
 use wstar::settings::{Method, Settings};
-use wstar::watch::Status;
 use wstar_report::claim;
 use wstar_report::words::{passes, shortened};
 
 use crate::args::TrainArgs;
 use crate::output::{self, Style, count, number, percent, plural};
 use crate::support;
-use crate::train::Trained;
+use crate::trained::Trained;
 use crate::weights::weights;
+use crate::wording::CommandLine;
 
-/// Features shown after a training.
+/// Number of features whose weights are printed. Cap: further features are only counted.
 const MOST_SHOWN: usize = 10;
 
 pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
@@ -25,27 +27,27 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
     let model = &trained.model;
     let mut results = output::results();
     let classes: Vec<String> = model
-        .classes
+        .classes()
         .names()
         .iter()
         .zip(&trained.class_counts)
         .map(|(name, &rows)| format!("{name} {}", count(rows as u64)))
         .collect();
-    // A stream's rows are not counted by class.
+    // The rows of a stream are not counted by class.
     let classes = match classes.as_slice() {
-        [] => shortened(model.classes.names(), 12),
+        [] => shortened(model.classes().names(), 12),
         counted => shortened(counted, 12),
     };
-    let target = match model.classes.len() {
-        0 => format!("target {}", model.schema.target.as_deref().unwrap_or("real")),
+    let target = match model.classes().len() {
+        0 => format!("target {}", model.schema().target.as_deref().unwrap_or("real")),
         count => format!("{count} classes ({classes})"),
     };
     writeln!(
         results,
         "{}: {} × {}, {target}",
         style.strong(&trained.name),
-        plural(model.fit.rows, "row"),
-        plural(model.schema.features as u64, "feature"),
+        plural(model.record().rows, "row"),
+        plural(model.schema().features as u64, "feature"),
     )?;
     writeln!(results, "{}", how(model, args.method.is_none()))?;
     writeln!(results)?;
@@ -70,7 +72,7 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
             seconds.certify.as_secs_f64(),
             seconds.total.as_secs_f64()
         )?;
-        if let Some(solver) = &model.fit.solver
+        if let Some(solver) = &model.record().solver
             && !solver.tried.is_empty()
         {
             let tried: Vec<&str> = solver.tried.iter().map(|solver| solver.name()).collect();
@@ -81,43 +83,43 @@ pub(crate) fn trained(trained: &Trained, args: &TrainArgs) -> Result<()> {
                 tried.join(", ")
             )?;
         }
-        writeln!(results, "settings: {}", settings(&model.settings))?;
+        writeln!(results, "settings: {}", settings(model.settings()))?;
     }
     results.flush()?;
     Ok(())
 }
 
-/// The lines between the title and the weights: what is claimed, how well it does, what to know.
+/// The lines between the title and the weights: certificate, evaluation and notes.
 fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
     let model = &trained.model;
     let mut lines = Vec::new();
-    let claimed = claim(&model.certificate, &model.classes);
-    match (&model.certificate, model.certificate.holds()) {
+    let claimed = claim(model.certificate(), model.classes());
+    match (model.certificate(), model.certificate().holds()) {
         (Certificate::None, _) => lines.push(("no proof", claimed)),
         (_, true) => lines.push(("certified", style.good(&claimed))),
         (_, false) => lines.push(("not proved", style.bad(&claimed))),
     }
-    if !model.fit.status.is_success() {
+    if !model.record().status.is_success() {
         lines.push(("fell short", style.bad(&shortfall(model))));
     }
-    match (&trained.train, &model.predictor) {
+    match (&trained.train, model.predictor()) {
         (Some(evaluation), _) => lines.push(("training", judged(evaluation))),
         (None, Predictor::Committee { .. }) => lines.push((
             "training",
-            "not judged, because so many votes on so many rows take long (wstar evaluate does it)".into(),
+            "not evaluated, because counting so many votes takes long (use wstar evaluate)".into(),
         )),
         (None, _) => {}
     }
     if let Some(evaluation) = &trained.test {
         lines.push(("held out", judged(evaluation)));
     }
-    if let Predictor::Committee { committees } = &model.predictor {
+    if let Predictor::Committee { committees } = model.predictor() {
         let hyperplanes: usize = committees.iter().map(|committee| committee.len()).sum();
         let rows: usize = committees.iter().map(|committee| committee.kept_rows()).sum();
         lines.push((
             "committee",
             format!(
-                "{} vote, made of {}",
+                "{} vote, stored as {}",
                 plural(hyperplanes as u64, "hyperplane"),
                 plural(rows as u64, "example")
             ),
@@ -127,13 +129,13 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
     if !trained.margins.is_empty() {
         lines.extend(support::lines(&trained.margins));
     }
-    if let Certificate::HardMargin { parts } = &model.certificate {
+    if let Certificate::HardMargin { parts } = model.certificate() {
         lines.extend(support::hard(parts));
     }
-    if let Some(report) = &model.least_squares {
+    if let Some(report) = model.least_squares() {
         let rank = if report.rank < report.parameters {
             format!(
-                "rank {} of {}: many weights fit as well, and these are the smallest",
+                "rank {} of {}: the weights are not unique, and these have the smallest norm",
                 report.rank, report.parameters
             )
         } else {
@@ -144,13 +146,19 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
             format!("{rank}; condition number {}", number(report.condition_number)),
         ));
     }
-    lines.extend(model.fit.notes.iter().map(|note| ("note", note.clone())));
+    lines.extend(
+        model
+            .record()
+            .notes
+            .iter()
+            .map(|note| ("note", note.worded(&CommandLine))),
+    );
     lines
 }
 
-/// How often a mistake-driven learner was wrong just before it learnt, pass by pass.
+/// The share of mistakes of a mistake-driven learner in each pass, counted before each update.
 fn progress(model: &Model) -> Option<String> {
-    let fit = &model.fit;
+    let fit = model.record();
     let mut passes = fit.mistakes_by_pass.as_slice();
     let share = |mistakes: u64, of: u64| percent(mistakes as f64 / of.max(1) as f64);
     if let [only] = passes {
@@ -160,7 +168,7 @@ fn progress(model: &Model) -> Option<String> {
             count(fit.seen)
         ));
     }
-    // A pass that was cut short tells nothing.
+    // An incomplete last pass is not comparable with the others.
     if fit.seen < fit.rows * fit.passes {
         passes = &passes[..passes.len().saturating_sub(1)];
     }
@@ -172,11 +180,11 @@ fn progress(model: &Model) -> Option<String> {
     ))
 }
 
-/// What a fit that fell short is missing, and what to do about it.
+/// Why a fit did not succeed, and what to try next.
 fn shortfall(model: &Model) -> String {
-    let status = model.fit.status.in_words();
-    let after = format!("stopped after {}", passes(model.fit.passes));
-    match (model.fit.status, model.method) {
+    let status = model.record().status.in_words();
+    let after = format!("stopped after {}", passes(model.record().passes));
+    match (model.record().status, model.method()) {
         (Status::IterationLimit, Method::Perceptron) => {
             format!(
                 "{after} with mistakes left: perhaps nothing separates these classes (try --method pocket)"
@@ -186,30 +194,32 @@ fn shortfall(model: &Model) -> String {
             format!("{after}: the hulls may touch, or the margin is thin (try a larger --epsilon, or pocket)")
         }
         (Status::Diverging, Method::Kozinec) => {
-            format!("{status}: the hulls of the classes meet, so no hyperplane separates them (try pocket)")
+            format!(
+                "{status}: the convex hulls of the classes intersect, so no hyperplane separates them (try pocket)"
+            )
         }
         (_, Method::MinError) => format!(
             "{status} after {}: a larger --max-iter or --max-seconds may prove more",
-            plural(model.fit.iterations, "node")
+            plural(model.record().iterations, "node")
         ),
-        _ => format!("{status} after {}", passes(model.fit.passes)),
+        _ => format!("{status} after {}", passes(model.record().passes)),
     }
 }
 
 fn judged(judgement: &Judgement) -> String {
-    let evaluation = match judgement {
-        Judgement::Classes(evaluation) => evaluation,
-        Judgement::Real(deviations) => {
-            let r2 = deviations
-                .r2
-                .map(|r2| format!(", R² {}", number(r2)))
-                .unwrap_or_default();
-            return format!(
-                "mean squared deviation {}, mean absolute {}{r2}",
-                number(deviations.mse),
-                number(deviations.mae)
-            );
-        }
+    if let Some(deviations) = judgement.real() {
+        let r2 = deviations
+            .r2
+            .map(|r2| format!(", R² {}", number(r2)))
+            .unwrap_or_default();
+        return format!(
+            "mean squared deviation {}, mean absolute {}{r2}",
+            number(deviations.mse),
+            number(deviations.mae)
+        );
+    }
+    let Some(evaluation) = judgement.classes() else {
+        return String::new();
     };
     let wrong = (evaluation.error * evaluation.rows as f64).round() as u64;
     let mut text = format!(
@@ -227,29 +237,24 @@ fn judged(judgement: &Judgement) -> String {
     text
 }
 
-/// How the model was made, and that there are other ways.
+/// How the model was fitted; for a default method, also where the other methods are listed.
 fn how(model: &Model, by_default: bool) -> String {
-    let text = wstar_report::how(model);
-    match (by_default, model.method.is_convex()) {
+    let text = wstar_report::how(model, &CommandLine);
+    match (by_default, model.method().is_convex()) {
         (false, _) => text,
         (true, true) => text + "; other methods: wstar train --help",
         (true, false) => text + " (the default; others: wstar train --help)",
     }
 }
 
-/// The settings that were given, as options.
+/// The method and the settings that differ from its defaults, as command-line options.
 pub(crate) fn settings(settings: &Settings) -> String {
-    let Ok(serde_json::Value::Object(all)) = serde_json::to_value(settings) else {
-        return String::new();
-    };
-    let given: Vec<String> = all
-        .into_iter()
-        .filter(|(_, value)| !value.is_null() && value != &serde_json::Value::Bool(false))
-        .map(|(name, value)| match value {
-            serde_json::Value::Bool(true) => format!("--{}", name.replace('_', "-")),
-            serde_json::Value::String(text) => format!("--{} {text}", name.replace('_', "-")),
-            other => format!("--{} {other}", name.replace('_', "-")),
-        })
+    let method = Setting::Method.to(settings.method().name());
+    let given = settings.options().given();
+    let words: Vec<String> = [method]
+        .iter()
+        .chain(&given)
+        .map(|choice| CommandLine.choice(choice))
         .collect();
-    given.join(" ")
+    words.join(" ")
 }

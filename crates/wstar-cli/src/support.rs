@@ -1,20 +1,21 @@
-//! The support vectors of a margin: in words, and point by point in a file.
+//! The support vectors of soft and hard margins: a summary in words, and a CSV file with one line per point.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use wstar::Model;
-use wstar::certify::LargestMargin;
 use wstar::data::Dataset;
 use wstar::model::{Case, SoftMargin, soft_margins};
+use wstar::separate::margin::margin_certificate::LargestMargin;
 use wstar::settings::Method;
 
 use crate::output::{count, csv_cell, number, plural};
 
-/// What the points of a support vector machine say; each of them goes to the file, if one is named.
+/// The soft margin of each problem of a support vector machine. If a file is named, every support vector is written to
+/// it.
 pub(crate) fn soft(model: &Model, data: &Dataset, file: Option<&Path>) -> Result<Vec<SoftMargin>> {
-    if model.method != Method::Svm {
+    if model.method() != Method::Svm {
         return Ok(Vec::new());
     }
     let mut text = String::from("problem,row,side,alpha,margin,slack,case\n");
@@ -36,7 +37,8 @@ pub(crate) fn soft(model: &Model, data: &Dataset, file: Option<&Path>) -> Result
     Ok(sums)
 }
 
-/// Support vectors by their cases, and how well the conditions of an optimum hold.
+/// Describes a soft margin: the number of support vectors of each case, and the violation of the optimality
+/// conditions.
 pub(crate) fn lines(margins: &[SoftMargin]) -> Vec<(&'static str, String)> {
     let sum = |part: fn(&SoftMargin) -> u64| margins.iter().map(part).sum::<u64>();
     let most = |part: fn(&SoftMargin) -> f64| margins.iter().map(part).fold(0.0, f64::max);
@@ -49,7 +51,7 @@ pub(crate) fn lines(margins: &[SoftMargin]) -> Vec<(&'static str, String)> {
         count(sum(|m| m.wrong))
     );
     let mut conditions = format!(
-        "no point misses its case by more than {}",
+        "no point violates its optimality condition by more than {}",
         number(most(|m| m.slackness))
     );
     if let [one] = margins {
@@ -63,7 +65,7 @@ pub(crate) fn lines(margins: &[SoftMargin]) -> Vec<(&'static str, String)> {
     vec![("support", support), ("conditions", conditions)]
 }
 
-/// The support vectors of a hard margin, and how well the conditions of an optimum hold.
+/// Describes a hard margin: the number of support vectors, and the violation of the optimality conditions.
 pub(crate) fn hard(parts: &[LargestMargin]) -> Vec<(&'static str, String)> {
     let most = |part: fn(&LargestMargin) -> f64| parts.iter().map(part).fold(0.0, f64::max);
     let support = parts.iter().map(|part| part.support.len() as u64).sum();

@@ -1,61 +1,44 @@
-//! `wstar train`: read, fit, certify, judge, write, tell.
+//! `wstar train`: reads data, fits and certifies a model, evaluates it, writes it to a file and prints a summary.
 
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use wstar::data::{self, Applied, Dataset, Unseen};
-use wstar::fit::{Origin, fit_from};
-use wstar::io::{self, Source};
-use wstar::loss::Quantile;
-use wstar::model::{Judgement, Predictor, SoftMargin, judge};
+use wstar::Model;
+use wstar::data::error::Error;
+use wstar::data::read;
+use wstar::data::read::Source;
+use wstar::data::{self, Applied, Dataset, Target, Unseen};
+use wstar::estimate::{Start, fit_from};
+use wstar::model::{Predictor, judge};
 use wstar::online::{Committee, Ties, Voters};
-use wstar::penalty::PenaltyName;
-use wstar::schedule::Schedule;
-use wstar::settings::{ClassWeights, Density, Method, Multiclass, Rule, Settings};
+use wstar::problem::loss::Quantile;
+use wstar::problem::multiclass::{ClassWeights, Multiclass};
+use wstar::problem::penalty::PenaltyName;
+use wstar::settings::{Density, Method, Options, Rule};
 use wstar::solve::SolverName;
-use wstar::{Error, Model};
+use wstar::solve::learning_rate::Schedule;
 
+use crate::answer::Answer;
 use crate::args::TrainArgs;
 use crate::learning::{DensityArg, MulticlassArg, PenaltyArg, RuleArg, ScheduleArg, TiesArg, VoteArg};
+use crate::title::title;
+use crate::trained::{Seconds, Trained};
 use crate::watch::{Follower, Show, catch_interrupt};
-use crate::{Answer, input, json, output, stream, summary, support};
-
-/// How long the parts of a training took.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seconds {
-    pub(crate) read: Duration,
-    pub(crate) solve: Duration,
-    pub(crate) certify: Duration,
-    pub(crate) total: Duration,
-}
-
-/// A training that has ended, as it is told.
-pub(crate) struct Trained {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-    pub(crate) model: Model,
-    /// How many rows each class has.
-    pub(crate) class_counts: Vec<usize>,
-    /// Left out where it would take another long pass.
-    pub(crate) train: Option<Judgement>,
-    pub(crate) test: Option<Judgement>,
-    /// The points of a support vector machine's problems; none of a stream's.
-    pub(crate) margins: Vec<SoftMargin>,
-    pub(crate) seconds: Seconds,
-}
+use crate::{input, json, output, stream, summary, support};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     let started = Instant::now();
-    let settings = settings(args)?;
-    settings.check()?;
+    let settings = options(args)?;
+    // A wrong option is reported before the data are read, because reading may take long.
+    settings.for_target(&Target::Unknown)?;
     if args.support.is_some() && settings.method != Some(Method::Svm) {
-        bail!("--support goes with --method svm, whose points have multipliers");
+        bail!("--support is for --method svm, whose points have multipliers");
     }
     let source = Source::parse(&args.data)?;
     let path = args.out.clone().unwrap_or_else(|| default_path(&source));
-    // Better to hear now than after an hour of training that the model has nowhere to go.
+    // A model file that cannot be written is reported before the training, because training may take hours.
     Model::check_writable(&path)?;
     catch_interrupt()?;
     let mut trained = if args.stream {
@@ -71,29 +54,31 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     } else if !args.quiet {
         summary::trained(&trained, args)?;
     }
-    Ok(Answer::from(trained.model.fit.status.is_success()))
+    Ok(Answer::from(trained.model.record().status.is_success()))
 }
 
-/// Fits to all rows in memory, and writes the model.
-fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) -> Result<Trained> {
+/// Fits a model to rows in memory and writes it.
+fn train(args: &TrainArgs, settings: &Options, source: &Source, path: PathBuf) -> Result<Trained> {
     let started = Instant::now();
-    let mut raw = io::read(source, &input::training_options(&args.file, &args.columns)?)?;
+    let mut raw = read::read(source, &input::training_options(&args.file, &args.columns)?)?;
     let preparation = input::preparation(&args.columns, settings.method);
     let mut held_out = None;
     if let Some(fraction) = args.holdout {
         let (train, test) = data::split_raw(raw, &preparation, fraction, settings.seed)?;
         (raw, held_out) = (train, Some(test));
     }
-    let data = data::prepare(raw, &preparation)?;
-    data.notes.iter().for_each(|note| output::complain(note));
+    let data = data::prepare::prepare(raw, &preparation)?;
+    data.notes()
+        .iter()
+        .for_each(|note| output::complain(&note.to_string()));
     let read = started.elapsed();
 
     let fitting = Instant::now();
     let start = args.start_from.as_deref().map(Model::load).transpose()?;
-    let origin = Origin {
+    let origin = Start {
         model: start.as_ref(),
         checkpoint: args.checkpoint.as_deref(),
-        ..Origin::default()
+        ..Start::default()
     };
     let show = if args.quiet { Show::Nothing } else { Show::Bar };
     let mut follower = Follower::new(show, args.trace.as_deref())?;
@@ -102,7 +87,7 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
         (model, fitting.elapsed())
     };
     let ((model, fitted), digest) = if settings.method.is_some_and(Method::is_online) {
-        // A learner that takes a row at a time leaves the other cores to the digest.
+        // An online learner uses one core, so the digest is computed on another one.
         thread::scope(|scope| {
             let digest = scope.spawn(|| data.digest());
             (fit(&mut follower), digest.join().ok())
@@ -110,15 +95,14 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     } else {
         (fit(&mut follower), Some(data.digest()))
     };
-    let model = Model {
-        digest,
-        ..model.map_err(|error| error.in_file(source.name()))?
-    };
+    let model = model
+        .map_err(|error| error.in_file(source.name()))?
+        .with_digest(digest);
     let solve = follower.solved();
     follower.finish()?;
 
     let applied = Applied {
-        // A level that only the test rows have is no reason to lose the model.
+        // A category that only the test rows have must not discard the model.
         unseen: Unseen::Ignore,
         with_target: true,
         with_weights: true,
@@ -127,15 +111,15 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
     let test: Option<Dataset> = match (held_out, &args.test) {
         (Some(raw), _) => Some(input::prepare_for(&model, raw, &applied)?),
         (None, Some(name)) => {
-            let mut options = input::read_options(&args.file)?.matching(&model.schema, None);
+            let mut options = input::read_options(&args.file)?.matching(model.schema(), None);
             options.labels = args.test_labels.clone().or(options.labels);
-            let raw = io::read(&Source::parse(name)?, &options)?;
+            let raw = read::read(&Source::parse(name)?, &options)?;
             Some(input::prepare_for(&model, raw, &applied)?)
         }
         (None, None) => None,
     };
     let margins = support::soft(&model, &data, args.support.as_deref())?;
-    // It is written while it is judged; neither changes it.
+    // The model is written while it is evaluated; neither changes it.
     let (train, saved) = thread::scope(|scope| {
         let saving = scope.spawn(|| model.save(&path));
         let quickly = judges_quickly(&model, data.rows());
@@ -158,16 +142,18 @@ fn train(args: &TrainArgs, settings: &Settings, source: &Source, path: PathBuf) 
             total: Duration::ZERO,
         },
     };
-    // Giving back the memory of many rows takes as long as writing the model, and need not be waited for.
+    // Freeing the memory of many rows takes as long as writing the model, so it runs on a thread that nothing joins.
     thread::spawn(|| drop(data));
     Ok(trained)
 }
 
-/// Whether judging the training rows takes no longer than learning from them did. A committee takes a dot
-/// product with every kept example for every row.
+/// Whether evaluating the training rows takes no longer than the training did. A committee needs one dot product per
+/// row and kept example.
 fn judges_quickly(model: &Model, rows: usize) -> bool {
+    /// Most dot products of an evaluation. Heuristic: trades the training error in the summary for time; not measured
+    /// yet.
     const MOST_PRODUCTS: usize = 20_000_000;
-    match &model.predictor {
+    match model.predictor() {
         Predictor::Committee { committees } => {
             let kept: usize = committees.iter().map(Committee::kept_rows).sum();
             rows.saturating_mul(kept) <= MOST_PRODUCTS
@@ -176,57 +162,23 @@ fn judges_quickly(model: &Model, rows: usize) -> bool {
     }
 }
 
-/// What a source is called in titles and file names: `iris` for `@iris` and `data/iris.csv.gz`.
-pub(crate) fn title(source: &Source) -> String {
-    match source {
-        Source::Stdin => "stdin".into(),
-        Source::Embedded(set) => set.name.into(),
-        Source::Path(path) => {
-            let name = path
-                .file_name()
-                .unwrap_or(path.as_os_str())
-                .to_string_lossy()
-                .into_owned();
-            let known = [
-                ".gz",
-                ".csv",
-                ".tsv",
-                ".svm",
-                ".libsvm",
-                ".svmlight",
-                ".txt",
-                ".idx",
-            ];
-            let mut stem = name.as_str();
-            while let Some(shorter) = known.iter().find_map(|ending| stem.strip_suffix(ending))
-                && !shorter.is_empty()
-            {
-                stem = shorter;
-            }
-            stem.to_string()
-        }
-    }
-}
-
 fn default_path(source: &Source) -> PathBuf {
     format!("{}.wstar.json", title(source)).into()
 }
 
-fn settings(args: &TrainArgs) -> Result<Settings> {
+fn options(args: &TrainArgs) -> Result<Options> {
     let learning = &args.learning;
     if learning.start.as_ref().is_some_and(Vec::is_empty) {
         return Err(Error::settings("--start needs numbers: b,w1,w2,…").into());
     }
-    // Only least absolute deviations have other quantiles.
+    // Only least absolute deviations have a quantile, so a quantile without a method selects them.
     let method = args.method.or(learning.quantile.map(|_| Method::Lad));
     if args.trace.is_some() && method.is_some_and(Method::is_bayes) {
-        return Err(
-            Error::settings("--trace goes with the methods that learn step by step")
-                .hint("all but gaussian, lda, naive-bayes and minimax")
-                .into(),
-        );
+        return Err(Error::settings("--trace is for methods that learn step by step")
+            .remedy("all but gaussian, lda, naive-bayes and minimax")
+            .into());
     }
-    Ok(Settings {
+    Ok(Options {
         method,
         epochs: learning.epochs,
         max_iter: learning.max_iter,
@@ -293,20 +245,20 @@ fn settings(args: &TrainArgs) -> Result<Settings> {
     })
 }
 
-/// The weights of classes as typed: `balanced`, or `name:weight` with commas between.
+/// Parses class weights: `balanced`, or a comma-separated list of `name:weight`.
 fn class_weights(text: &str) -> Result<ClassWeights> {
     if text == "balanced" {
         return Ok(ClassWeights::Balanced);
     }
     let pair = |part: &str| {
-        // The last colon: the name of a class may hold others.
+        // Split at the last colon, because the name of a class may contain colons.
         let (name, weight) = part.rsplit_once(':')?;
         Some((name.trim().to_string(), weight.trim().parse().ok()?))
     };
     let given: Option<Vec<(String, f64)>> = text.split(',').map(pair).collect();
     given.map(ClassWeights::Given).ok_or_else(|| {
         Error::settings(format!("--class-weight {text} is neither balanced nor a list"))
-            .hint("write it as spam:5,ham:1")
+            .remedy("write it as spam:5,ham:1")
             .into()
     })
 }

@@ -4,19 +4,27 @@ use std::fs;
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use wstar::certify::proof::Proof;
+use wstar::Model;
+use wstar::data::error::Error;
+use wstar::data::read;
+use wstar::data::read::Source;
 use wstar::data::{self, Applied};
-use wstar::io::{self, Source};
+use wstar::model::verify;
 use wstar::model::verify_stream;
-use wstar::{Error, Model, verify};
+use wstar::separate::proof::Proof;
 use wstar_report::claim;
 
+use crate::answer::Answer;
 use crate::args::VerifyArgs;
+use crate::independent;
 use crate::input::{self, Purpose};
+use crate::json;
 use crate::output::{self, Style};
-use crate::{Answer, json};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
+    if args.independent {
+        return independent::run(args);
+    }
     if fs::read(&args.model).is_ok_and(|bytes| Proof::is_one(&bytes)) {
         return check_proof(&Proof::load(&args.model)?, args);
     }
@@ -28,14 +36,14 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
         verify(&model, &data)?
     };
     if args.json {
-        json::print(&json::verified(&verdict, &model.classes))?;
+        json::print(&json::verified(&verdict, model.classes()))?;
         return Ok(Answer::from(verdict.holds()));
     }
     let style = Style::for_results();
     let mut results = output::results();
     let (word, claimed) = (
         verdict.certificate.kind(),
-        claim(&verdict.certificate, &model.classes),
+        claim(&verdict.certificate, model.classes()),
     );
     if verdict.holds() {
         writeln!(results, "{}   {word}: {claimed}", style.good("holds"))?;
@@ -49,20 +57,20 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
     Ok(Answer::from(verdict.holds()))
 }
 
-/// Checks a proof that classes can or cannot be separated.
+/// Checks a proof that classes are separable or inseparable.
 fn check_proof(proof: &Proof, args: &VerifyArgs) -> Result<Answer> {
     let Some(points) = &proof.points else {
-        return Err(
-            Error::model("the proof does not say how its points are made of the rows of a file")
-                .in_file(args.model.display().to_string())
-                .into(),
-        );
+        return Err(Error::model(
+            "the proof does not describe how its points are computed from the rows of a file",
+        )
+        .in_file(args.model.display().to_string())
+        .into());
     };
     if args.stream || args.holdout.is_some() {
         bail!("--stream and --holdout are for models, and this is a proof");
     }
     let source = Source::parse(&args.data)?;
-    let raw = io::read(
+    let raw = read::read(
         &source,
         &input::read_options(&args.file)?.matching(&points.schema, None),
     )?;
@@ -73,7 +81,7 @@ fn check_proof(proof: &Proof, args: &VerifyArgs) -> Result<Answer> {
         ..Applied::default()
     };
     let data = data::prepare_with(raw, &points.schema, Some(&points.classes), &how)?;
-    let checked = proof.check(&data.design, &points.sides.signs(&data)?)?;
+    let checked = proof.check(data.design(), &points.sides.signs(&data)?)?;
     if args.json {
         json::print(&serde_json::json!({
             "holds": checked.holds, "kind": "separation", "verdict": proof.verdict.name(),

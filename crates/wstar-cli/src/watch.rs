@@ -1,4 +1,4 @@
-//! What is seen of a fit while it runs: a progress bar, a trace, a stop on Ctrl-C.
+//! Follows a running fit: progress bar, trace file, and stop on Ctrl-C.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -10,51 +10,51 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use wstar::watch::{Iteration, Progress, Step, Watch};
+use wstar::data::run::{Iteration, Progress, Step, Watch};
 
 use crate::output;
 
-/// Set by the first Ctrl-C; the fit then ends at its next step, and what it has is certified and written.
+/// Set by the first Ctrl-C. The fit then stops at its next step, and its current point is certified and written.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Makes Ctrl-C a polite request. A second one ends the program at once.
+/// Installs the handler of Ctrl-C. The first one requests a stop, the second one ends the program at once.
 pub(crate) fn catch_interrupt() -> Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            // The user has asked twice; there is nothing to unwind that matters more.
+            // The user has asked twice, so the process exits without unwinding.
             #[allow(clippy::exit)]
             std::process::exit(130);
         }
         output::complain(
-            "stopping at the next step; what has been learnt will be written (again: quit at once)",
+            "stopping at the next step; the current model will be written (Ctrl-C again quits at once)",
         );
     })
     .context("Ctrl-C cannot be caught")
 }
 
-/// Weights are traced only up to this many features.
+/// Number of features up to which a trace holds the weights. Cap: the weights of larger models are omitted.
 const MOST_TRACED_FEATURES: usize = 100;
 
-/// How a run is followed on the screen.
+/// How the progress of a fit is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
-    /// Not at all.
+    /// No display.
     Nothing,
-    /// A line that changes, if standard error is a terminal.
+    /// A line that is redrawn, if standard error is a terminal.
     Bar,
     /// Lines at 1, 2, 4, 8 … examples, as online learners print them.
     Lines,
 }
 
-/// Follows a fit.
+/// Displays and traces a fit.
 pub(crate) struct Follower {
     bar: Option<ProgressBar>,
     lines: Option<Lines>,
     trace: Option<Trace>,
     started: Instant,
-    /// How long claims were checked so far.
+    /// Time spent on finished certificates.
     certified: Duration,
-    /// Since when one is being checked.
+    /// Start of the certificate that is being computed, if any.
     certifying: Option<Instant>,
 }
 
@@ -103,13 +103,13 @@ impl Follower {
         })
     }
 
-    /// How long the method itself has taken, without the time in which its claims were checked.
+    /// Time spent by the method itself, without its certificates.
     pub(crate) fn solved(&self) -> Duration {
         let checking = self.certifying.map_or(Duration::ZERO, |since| since.elapsed());
         self.started.elapsed().saturating_sub(self.certified + checking)
     }
 
-    /// Ends the picture, and tells whether the trace could be written.
+    /// Ends the display, and returns an error if the trace could not be written.
     pub(crate) fn finish(self) -> Result<()> {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

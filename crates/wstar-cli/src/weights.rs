@@ -1,24 +1,24 @@
-//! Weights by name, with what statistics say about them; and the tables they stand in.
+//! Tables of weights by feature name, with standard errors and tests where these are valid.
 
 use wstar::Model;
 use wstar::data::Classes;
-use wstar::inference::{Inference, Kind};
+use wstar::inference::{Inference, TestDistribution};
 use wstar_report::words::statistics;
 
 use crate::output::{count, number};
 
-/// Columns of weights shown side by side.
+/// Number of weight columns in a table. Cap: further classes are only counted.
 const MOST_CLASSES: usize = 10;
 
-/// Coefficients with their standard errors, and what the likelihood says.
+/// The table of coefficients with standard errors, tests and intervals, followed by the statistics of the fit.
 fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
     let head = match inference.kind {
-        Kind::T => ["", "weight", "std. error", "t", "p", "95 % interval"],
-        Kind::Z => ["", "weight", "std. error", "z", "p", "95 % interval"],
+        TestDistribution::T => ["", "weight", "std. error", "t", "p", "95 % interval"],
+        TestDistribution::Z => ["", "weight", "std. error", "z", "p", "95 % interval"],
     };
     let mut rows = vec![head.map(String::from).to_vec()];
     let names = model
-        .schema
+        .schema()
         .feature_names()
         .chain(std::iter::once("(intercept)".to_string()));
     let optional = |value: Option<f64>| value.map_or_else(|| "–".into(), number);
@@ -40,9 +40,10 @@ fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
     text + &format!("  {}\n", statistics(inference).join(", "))
 }
 
-/// The weights by name, the heaviest first; with their standard errors where those are valid.
+/// The table of weights by name, with standard errors where these are valid. If there are more than `most` features,
+/// those of largest absolute weight are shown first.
 pub(crate) fn weights(model: &Model, most: usize) -> String {
-    if let Some(inference) = &model.inference {
+    if let Some(inference) = model.inference() {
         return inferred(model, inference, most);
     }
     let Some(mut planes) = model.raw_hyperplanes() else {
@@ -50,7 +51,7 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     };
     let more_classes = planes.len().saturating_sub(MOST_CLASSES);
     planes.truncate(MOST_CLASSES);
-    let mut heaviest: Vec<usize> = (0..model.schema.features).collect();
+    let mut heaviest: Vec<usize> = (0..model.schema().features).collect();
     let weight = |j: usize| {
         planes
             .iter()
@@ -64,16 +65,16 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
         heaviest.sort_unstable();
     }
     let columns: Vec<String> = match planes.len() {
-        _ if model.predictor.is_regression() => vec!["weight".into()],
-        1 => vec![format!("for {}", model.classes.name(1))],
-        pairs if pairs > model.classes.len() => pair_names(&model.classes).take(pairs).collect(),
-        shown => model.classes.names()[..shown].to_vec(),
+        _ if model.predictor().is_regression() => vec!["weight".into()],
+        1 => vec![format!("for {}", model.classes().name(1))],
+        pairs if pairs > model.classes().len() => pair_names(model.classes()).take(pairs).collect(),
+        shown => model.classes().names()[..shown].to_vec(),
     };
     let mut rows = vec![std::iter::once(String::new()).chain(columns).collect::<Vec<_>>()];
     for j in heaviest {
         let cells = planes.iter().map(|plane| number(plane.weights[j]));
         rows.push(
-            std::iter::once(model.schema.feature_name(j))
+            std::iter::once(model.schema().feature_name(j))
                 .chain(cells)
                 .collect(),
         );
@@ -91,14 +92,14 @@ pub(crate) fn weights(model: &Model, most: usize) -> String {
     }
     if left > 0 {
         text += &format!(
-            "  … and {} lighter ones (wstar inspect --top N)\n",
+            "  … and {} with smaller weights (wstar inspect --top N)\n",
             count(left as u64)
         );
     }
     text
 }
 
-/// The names of one-against-one problems, in their order.
+/// The names of the one-against-one problems, in the order of the problems.
 fn pair_names(classes: &Classes) -> impl Iterator<Item = String> + '_ {
     let names = classes.names();
     (0..names.len()).flat_map(move |first| {
@@ -108,7 +109,7 @@ fn pair_names(classes: &Classes) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Rows of cells as aligned text: the first column to the left, the others to the right.
+/// Formats rows of cells as text: the first column is left-aligned, the others are right-aligned.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-"""A lab that runs, and a browser that looks at it. Whatever the page complains about on its console fails the test."""
+"""Fixtures: a running lab and a browser. An error on the console of the page fails the test."""
 
 import os
 import shutil
@@ -10,14 +10,14 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[3]
 BINARY = os.environ.get("WSTAR_BINARY", str(ROOT / "target/debug/wstar"))
-# The environment in which the Python package is tested has what the package needs.
+# The environment of the tests of the Python package, which has the dependencies of the package.
 PYTHON = os.environ.get("WSTAR_PYTHON", str(ROOT / "target/python/venv/bin/python"))
 SHOTS = ROOT / "target/lab"
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
 
 class Lab:
-    """A server of its own, so that a test may also end it."""
+    """A separate server, so that a test can also stop it."""
 
     def __init__(self):
         self.process = subprocess.Popen([BINARY, "lab", "--no-open"], stdout=subprocess.PIPE, text=True)
@@ -39,7 +39,7 @@ def lab():
 @pytest.fixture(scope="session")
 def browser():
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    assert found, "no Chromium: apt-get install chromium, or name one in CHROMIUM"
+    assert found, "no Chromium: apt-get install chromium, or set CHROMIUM to its path"
     with sync_playwright() as driver:
         # The sandbox needs rights that root in a container does not have; the page is our own.
         launched = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
@@ -48,14 +48,16 @@ def browser():
 
 
 class Page:
-    """A page of the lab, and what a person does with it."""
+    """A page of the lab, with the actions of a user."""
 
     def __init__(self, page, address):
         self.page = page
         self.address = address
-        self.complaints = []
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.errors = []
+        page.on(
+            "console", lambda message: self.errors.append(message.text) if message.type == "error" else None
+        )
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def open(self, scene=""):
         self.page.goto("about:blank")
@@ -70,32 +72,32 @@ class Page:
         return self.page.inner_text(selector)
 
     def fitted(self):
-        """How many fits have come back."""
+        """The number of completed fits."""
         return int(self.page.get_attribute("body", "data-ready") or 0)
 
     def after(self, act):
-        """Acts, and waits for the fit that follows."""
+        """Runs `act`, and waits for the fit that follows."""
         before = self.fitted()
         act()
         self.until(lambda: self.fitted() > before)
 
-    def until(self, holds, seconds=10):
+    def until(self, condition, seconds=10):
         for _ in range(int(seconds * 50)):
-            if holds():
+            if condition():
                 return
             self.page.wait_for_timeout(20)
-        raise AssertionError("it did not come to pass")
+        raise AssertionError(f"the condition was not met within {seconds} s")
 
     def box(self):
         return self.page.locator("#plane").bounding_box()
 
     def click_plane(self, x, y):
-        """Clicks at a share of the plane's width and height."""
+        """Clicks at a fraction of the width and the height of the plane."""
         box = self.box()
         self.page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
 
     def points(self):
-        """The points that the address holds."""
+        """The points in the address."""
         words = self.page.url.split("#", 1)[1].split("&")
         text = next((word[7:] for word in words if word.startswith("points=")), "")
         return [point for point in text.split(";") if point]
@@ -103,7 +105,7 @@ class Page:
 
 @pytest.fixture
 def visit(browser, lab):
-    """Opens pages; at the end none may have complained."""
+    """Opens pages; fails if a page logged an error."""
     opened = []
 
     def make(scene="", *, address=None, **options):
@@ -113,7 +115,7 @@ def visit(browser, lab):
         return page.open(scene)
 
     yield make
-    complaints = [text for _, page in opened for text in page.complaints]
+    errors = [text for _, page in opened for text in page.errors]
     for context, _ in opened:
         context.close()
-    assert complaints == []
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Making data by hand, by menu and by file."""
+"""Data that are drawn, chosen from the menu, or read from a file."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 from conftest import BINARY
 
 
-def test_points_drawn_by_mouse_are_learnt(visit):
+def test_a_model_is_fitted_to_points_drawn_by_mouse(visit):
     page = visit("points=&method=perceptron")
     assert "No points yet" in page.text("#claim-sentence")
     page.click_plane(0.3, 0.3)
@@ -27,7 +27,7 @@ def test_spray_drag_erase_and_undo(visit):
     page.click_plane(0.7, 0.2)
     page.until(lambda: len(page.points()) == 6)
     page.click("button[data-tool='erase']")
-    page.mouse.click(*place(page, 1, 1))
+    page.mouse.click(*pixel(page, 1, 1))
     page.until(lambda: len(page.points()) == 5)
     page.click("#undo")
     page.until(lambda: len(page.points()) == 6)
@@ -35,7 +35,7 @@ def test_spray_drag_erase_and_undo(visit):
     page.until(lambda: page.points() == ["A0,0", "B1,1"])
 
     page.click("button[data-tool='drag']")
-    x, y = place(page, 1, 1)
+    x, y = pixel(page, 1, 1)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x - 60, y + 40, steps=5)
@@ -45,8 +45,8 @@ def test_spray_drag_erase_and_undo(visit):
     assert x < 1 and y < 1
 
 
-def place(page, x, y):
-    """Where a point of the plane is on the screen, by the ticks of the axes."""
+def pixel(page, x, y):
+    """The pixel of a point of the plane, whose coordinates are ticks of the axes."""
     return page.evaluate(
         """([x, y]) => {
             const tick = (axis, value) => [...document.querySelectorAll(axis + ' .tick')]
@@ -64,7 +64,7 @@ def test_many_columns_have_a_projection(visit):
     page.after(lambda: page.select_option("#first-column", "component 1"))
     page.after(lambda: page.select_option("#second-column", "component 2"))
     assert "component+1|component+2" in page.url
-    # The two components tell the three vineyards apart but for a few wines, as every textbook shows.
+    # The two components separate the three cultivars except for a few wines, a textbook result.
     wrong = re.search(r"wrong: (\d+) of 178", page.text("#errors"))
     assert wrong and int(wrong[1]) < 10
     again = visit(page.url.split("#", 1)[1])
@@ -106,12 +106,12 @@ def test_other_points_leave_a_lesson(visit):
 
 
 def drop(page, name, text):
-    """Drops a file on the page as a hand would."""
+    """Drops a file on the page as a user does."""
     page.evaluate(
         """([name, text]) => {
-            const carried = new DataTransfer();
-            carried.items.add(new File([text], name));
-            document.dispatchEvent(new DragEvent('drop', { dataTransfer: carried, bubbles: true, cancelable: true }));
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([text], name));
+            document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
         }""",
         [name, text],
     )
@@ -131,20 +131,20 @@ def test_a_dropped_file_is_drawn(visit):
     assert "of 4 points" in page.text("#errors")
 
 
-def test_a_bad_file_fails_with_the_words_of_the_command_line(visit, tmp_path):
+def test_a_bad_file_fails_with_the_error_of_the_command_line(visit, tmp_path):
     text = "height,weight,kind\n1.5,50,a\n1.6,55\n"
     (tmp_path / "people.csv").write_text(text)
-    said = subprocess.run(
+    expected = subprocess.run(
         [BINARY, "train", "people.csv"], cwd=tmp_path, capture_output=True, text=True, check=False
     ).stderr
     page = visit("points=&method=perceptron")
     drop(page, "people.csv", text)
     page.until(lambda: "people.csv:3" in page.text("#claim-sentence"))
-    told = page.text("#claim-sentence").removesuffix("choose another file").strip()
-    assert f"wstar: {told}" == said.strip()
+    shown = page.text("#claim-sentence").removesuffix("choose another file").strip()
+    assert f"wstar: {shown}" == expected.strip()
 
 
-def test_the_keyboard_alone_will_do(visit):
+def test_the_keyboard_alone_is_sufficient(visit):
     page = visit("points=&method=perceptron")
     page.evaluate("document.activeElement.blur()")
     for _ in range(40):
@@ -153,21 +153,21 @@ def test_the_keyboard_alone_will_do(visit):
             break
     assert page.evaluate("document.activeElement.id") == "plane"
 
-    def walk(key, times):
+    def press(key, times):
         for _ in range(times):
             page.keyboard.press(f"Shift+{key}")
 
-    walk("ArrowLeft", 4)
+    press("ArrowLeft", 4)
     page.keyboard.press("Enter")
-    walk("ArrowRight", 6)
+    press("ArrowRight", 6)
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    walk("ArrowUp", 2)
+    press("ArrowUp", 2)
     page.keyboard.press("Enter")
     page.until(lambda: "wrong: 0 of 3 points" in page.text("#errors"))
     page.keyboard.press("Delete")
     page.until(lambda: len(page.points()) == 2)
-    # On to the steps, back one, and to the method.
+    # Move the focus to the steps, step back, and move on to the method.
     page.keyboard.press("Tab")
     for _ in range(12):
         if page.evaluate("document.activeElement.id") == "back":

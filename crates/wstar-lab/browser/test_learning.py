@@ -1,4 +1,4 @@
-"""Steps, proofs, links, comparisons: what is shown must be what the engine says."""
+"""Steps, proofs, links and comparisons: the page must show the results of the engine."""
 
 import json
 import os
@@ -8,13 +8,13 @@ import subprocess
 
 import pytest
 from conftest import BINARY, PYTHON, ROOT, Lab
-from test_drawing import place
+from test_drawing import pixel
 
 GOLDEN = ["(−2, 4, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−3, 3, 3)", "(−4, 2, 3)", "(−4, 2, 3)", "(−3, 2, 4)"]
 
 
 def weights(page):
-    return re.search(r"w = (\([^)]*\))", page.text("#frame-told"))[1]
+    return re.search(r"w = (\([^)]*\))", page.text("#frame-text"))[1]
 
 
 def test_the_golden_trace_step_by_step_and_back(visit):
@@ -36,10 +36,10 @@ def test_the_golden_trace_step_by_step_and_back(visit):
     assert "holds" in page.text("#claim-sentence")
 
 
-def test_playing_goes_on_by_itself_and_stops(visit):
+def test_playing_shows_all_steps_and_stops(visit):
     page = visit("lesson=perceptron")
     page.wait_for_timeout(600)
-    assert page.text("#step").startswith("step 0"), "nothing moves unless asked"
+    assert page.text("#step").startswith("step 0"), "it plays without a click"
     page.select_option("#speed", "fast")
     page.click("#play")
     page.until(lambda: page.text("#step") == "step 12 of 12")
@@ -51,7 +51,7 @@ def test_inseparable_points_show_their_proof(visit):
     assert "no line has more" in page.text("#claim-sentence")
     page.click("#prove")
     page.until(lambda: "A line separates A and B" in page.text("#verdict"))
-    # A point of B amid the As: no line can do it any more.
+    # A point of B among those of A: no line separates the classes any more.
     page.after(lambda: page.goto(f"{page.address}#points=A0,0;A1,1;B3,0;B4,1;B0.5,0.5&method=hard-margin"))
     page.until(lambda: "No line separates A and B" in page.text("#verdict"))
     assert page.locator(".proving").count() >= 3
@@ -61,14 +61,14 @@ def test_inseparable_points_show_their_proof(visit):
     assert page.locator(".support").count() > 0
 
 
-def test_a_link_shows_the_same_again(visit):
+def test_a_link_reproduces_the_page(visit):
     page = visit("make=overlap,80,3,0.5,1&method=svm&.C=0.3")
     page.after(lambda: page.select_option("#set-loss", "squared-hinge"))
     page.click("#back")
     page.click("#back")
     page.until(lambda: "step=" in page.url and "squared-hinge" in page.url)
     other = visit(page.url.split("#", 1)[1])
-    for shown in ["#claim-sentence", "#frame-told", "#step", "#errors"]:
+    for shown in ["#claim-sentence", "#frame-text", "#step", "#errors"]:
         assert other.text(shown) == page.text(shown)
     assert other.url == page.url
     assert other.get_attribute(".boundary", "data-boundary") == page.get_attribute(
@@ -112,8 +112,8 @@ def test_the_copied_command_makes_the_same_model(visit, tmp_path, scene):
     assert numbers == pytest.approx([model["intercept"][0], *model["weights"][0]], rel=1e-9)
 
 
-def taken_home(page, folder, shown):
-    """The page's Python lines, run on the points it offers as a person would run them; and what `shown` is then."""
+def run_python(page, folder, shown):
+    """Runs the page's Python code on the points that it offers for download; returns the code and the value of `shown`."""
     page.click("#command-button")
     with page.expect_download() as started:
         page.click("#csv")
@@ -162,11 +162,11 @@ APART = "points=A0,0;A1,2;B3,0;B4,1;A2,3;B2,0.5"
         "points=A0,0;A1,2;A3,2.5;A4,5;A5,1&method=lad",
     ],
 )
-def test_the_lines_for_python_make_the_same_model(visit, tmp_path, scene):
+def test_the_python_code_makes_the_same_model(visit, tmp_path, scene):
     page = visit(scene)
     plane = "[model.intercept_, *model.coef_]" if "A4,5" in scene else "[*model.intercept_, *model.coef_[0]]"
-    lines, numbers = taken_home(page, tmp_path, plane)
-    assert "not to be had" not in lines
+    lines, numbers = run_python(page, tmp_path, plane)
+    assert "not available" not in lines
     shown = [float(number) for number in page.get_attribute(".boundary >> nth=0", "data-boundary").split(",")]
     assert numbers == pytest.approx(shown, rel=1e-4, abs=1e-6)
 
@@ -174,34 +174,34 @@ def test_the_lines_for_python_make_the_same_model(visit, tmp_path, scene):
 @pytest.mark.parametrize(
     "method", ["perceptron", "voted-perceptron", "averaged-perceptron", "pocket", "kozinec"]
 )
-def test_the_lines_for_python_separate_too(visit, tmp_path, method):
-    """Whose line depends on the order of the rows."""
+def test_the_python_code_also_separates(visit, tmp_path, method):
+    """For methods whose line depends on the order of the rows."""
     page = visit(f"{APART}&method={method}")
     assert "wrong: 0 of" in page.text("#errors")
-    lines, wrong = taken_home(page, tmp_path, "model.predict(X) != y")
-    assert "not to be had" not in lines
+    lines, wrong = run_python(page, tmp_path, "model.predict(X) != y")
+    assert "not available" not in lines
     assert wrong == [0.0] * 6
 
 
 @pytest.mark.parametrize("method", ["min-error", "naive-bayes", "softmax"])
-def test_the_lines_for_python_err_as_often(visit, tmp_path, method):
+def test_the_python_code_has_the_same_number_of_errors(visit, tmp_path, method):
     page = visit(f"{OVERLAP}&method={method}")
-    lines, wrong = taken_home(page, tmp_path, "model.predict(X) != y")
-    assert "not to be had" not in lines
+    lines, wrong = run_python(page, tmp_path, "model.predict(X) != y")
+    assert "not available" not in lines
     assert f"wrong: {sum(wrong):.0f} of 8" in page.text("#errors")
 
 
-def test_what_python_does_not_have_is_said(visit):
+def test_settings_that_python_lacks_are_reported(visit):
     page = visit(f"{OVERLAP}&method=perceptron&.ties=positive&.rule=worst")
     page.click("#command-button")
-    assert "# not to be had in Python: rule, score 0 is" in page.text("#python")
+    assert "# not available in Python: rule, score 0 is" in page.text("#python")
     page = visit(f"{OVERLAP}&method=minimax")
     page.click("#command-button")
     assert "no estimator" in page.text("#python")
 
 
 @pytest.mark.parametrize("link", ["set=iris|petal+length|nothing", "set=nothing", "make=nothing,60,0,0.5,1"])
-def test_a_link_to_points_that_are_not_there_says_so(visit, link):
+def test_a_link_to_absent_points_shows_an_error(visit, link):
     page = visit(f"{link}&method=softmax")
     assert "nothing" in page.text("#claim-sentence")
     assert page.url.endswith(f"#{link}&method=softmax")
@@ -210,7 +210,7 @@ def test_a_link_to_points_that_are_not_there_says_so(visit, link):
     page.until(lambda: "of 150 points" in page.text("#errors"))
 
 
-def test_the_points_can_be_taken_home(visit):
+def test_the_points_can_be_downloaded(visit):
     page = visit("points=A0,0;A1,2;B3,0.5&classes=ham|spam,+or+worse&axes=free|money&method=logistic")
     page.click("#command-button")
     with page.expect_download() as started:
@@ -231,40 +231,40 @@ def test_support_vectors_and_slacks_are_drawn(visit):
     assert page.locator("#losses .rug").count() == 60, "every point at its margin"
     few = page.locator(".support").count()
     page.after(lambda: page.locator("#set-C").fill("-3"))
-    assert page.locator(".support").count() > few, "a small C holds on to more points"
+    assert page.locator(".support").count() > few, "a small C has more support vectors"
 
 
 def test_three_classes_have_three_regions(visit):
     page = visit("make=three,60,1,0.5,1&method=svm")
     assert page.locator(".boundary").count() == 3
-    assert page.text("#step") == "no steps: solved at once", "three problems are no path"
+    assert page.text("#step") == "no steps: solved at once", "three separate problems have no common path"
     softmax = visit("make=three,60,1,0.5,1&method=softmax")
     softmax.until(lambda: softmax.text("#step").startswith("step"))
     softmax.click("#back")
     assert softmax.locator(".boundary").count() == 3
 
 
-def test_a_hovered_point_tells_its_log_odds(visit):
+def test_a_hovered_point_shows_its_log_odds(visit):
     page = visit("points=A0,0;A1,2;B3,0;B4,1;A2,1;B2,0.5&method=logistic")
-    page.mouse.move(*place(page, 4, 1))
+    page.mouse.move(*pixel(page, 4, 1))
     page.until(lambda: page.is_visible("#readout"))
-    told = page.text("#readout")
-    assert "log-odds" in told and "P(B)" in told
+    shown = page.text("#readout")
+    assert "log-odds" in shown and "P(B)" in shown
     terms = [float(text.replace("−", "-")) for text in page.locator("#readout dd").all_inner_texts()]
     assert sum(terms[:3]) == pytest.approx(terms[3], abs=2e-3)
 
 
-def test_a_line_of_ones_own_is_judged(visit):
+def test_a_line_of_the_user_is_judged(visit):
     page = visit("points=A0,0;A1,0;B3,0;B4,0&method=logistic&line=-2,1,0")
-    page.until(lambda: "fewest possible" in page.text("#own-told"))
-    assert "Your line: 0 errors, margin 1." in page.text("#own-told")
+    page.until(lambda: "fewest possible" in page.text("#own-result"))
+    assert "Your line: 0 errors, margin 1." in page.text("#own-result")
     handle = page.locator(".handle").first
     box = handle.bounding_box()
     page.mouse.move(box["x"] + 9, box["y"] + 9)
     page.mouse.down()
     page.mouse.move(box["x"] + 300, box["y"] + 9, steps=6)
     page.mouse.up()
-    page.until(lambda: "Your line: 0 errors, margin 1." not in page.text("#own-told"))
+    page.until(lambda: "Your line: 0 errors, margin 1." not in page.text("#own-result"))
     page.until(lambda: "line=-2,1,0" not in page.url)
     page.locator(".handle").first.focus()
     before = page.url
@@ -275,23 +275,23 @@ def test_a_line_of_ones_own_is_judged(visit):
 def test_methods_side_by_side(visit):
     page = visit("lesson=outliers")
     page.click("#compare-button")
-    # All at one moment: a fit that comes back compares once more.
+    # Read in one call: a completed fit starts another comparison.
     look = """() => [
-        document.querySelector("#compare-told").innerText,
+        document.querySelector("#compare-status").innerText,
         Object.fromEntries([...document.querySelectorAll(".card")].map((card) =>
             [card.querySelector("h3").innerText, card.querySelector("[data-errors]").innerText])),
     ]"""
     seen = []
 
-    def told():
+    def compared():
         seen[:] = page.page.evaluate(look)
         return "A line can get all points right" in seen[0]
 
-    page.until(told)
+    page.until(compared)
     cards = seen[1]
     assert len(cards) == 6
     assert cards["logistic regression"] == "0 errors (the fewest)"
-    assert int(cards["least squares on ±1"].split()[0]) >= 3, "far points pull it"
+    assert int(cards["least squares on ±1"].split()[0]) >= 3, "outliers shift the line"
 
 
 def test_the_margin_interval_narrows(visit):
@@ -304,7 +304,7 @@ def test_the_margin_interval_narrows(visit):
     assert early[1] - early[0] > late[1] - late[0]
 
 
-def test_a_walk_downhill_is_drawn_on_its_landscape(visit):
+def test_a_descent_is_drawn_on_its_contours(visit):
     page = visit("lesson=descent")
     page.until(lambda: page.is_visible("#surface-drawing"))
     assert page.locator(".contour").count() > 5
@@ -314,20 +314,20 @@ def test_a_walk_downhill_is_drawn_on_its_landscape(visit):
     objectives = []
     for step in ("1", "20", "119"):
         page.locator("#scrub").fill(step)
-        objectives.append(float(re.search(r"J = ([\d.]+)", page.text("#frame-told"))[1]))
+        objectives.append(float(re.search(r"J = ([\d.]+)", page.text("#frame-text"))[1]))
     assert objectives == sorted(objectives, reverse=True)
 
 
-def test_classes_that_are_separated_have_no_plain_maximum(visit):
+def test_separable_classes_have_no_maximum(visit):
     page = visit("points=A0,0;A1,1;B3,0;B4,1&method=logistic&.penalty=none")
     assert "There is no optimum" in page.text("#claim-sentence")
 
 
-def test_the_server_gone_is_told(visit):
+def test_a_stopped_server_is_reported(visit):
     running = Lab()
     page = visit("lesson=soft", address=running.address)
     running.close()
     page.locator("#set-C").fill("1")
     page.until(lambda: "wstar lab" in page.text("#claim-sentence"))
     assert "try again" in page.text("#claim-sentence")
-    page.complaints.clear()
+    page.errors.clear()

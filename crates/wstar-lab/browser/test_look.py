@@ -1,4 +1,4 @@
-"""How it looks and feels: every lesson, both themes, small screens, accessibility, speed."""
+"""Appearance and usability: every lesson, both themes, small screens, accessibility, speed."""
 
 import re
 import time
@@ -25,7 +25,7 @@ def test_every_lesson_opens_in_both_themes(visit, lesson):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("scene", ["lesson=line", "lesson=noise", "points=&method=logistic"])
-def test_nothing_stands_in_anyones_way(visit, theme, scene):
+def test_accessibility(visit, theme, scene):
     page = visit(scene, color_scheme=theme)
     if page.is_enabled("#compare-button"):
         page.click("#compare-button")
@@ -39,8 +39,8 @@ def test_nothing_stands_in_anyones_way(visit, theme, scene):
 @pytest.mark.parametrize(
     ("width", "height", "name"), [(390, 844, "phone"), (680, 450, "zoomed"), (320, 600, "narrow")]
 )
-def test_small_screens_scroll_one_way_only(visit, width, height, name):
-    # 680 × 450 is what 200 % leaves of 1360 × 900.
+def test_small_screens_do_not_scroll_horizontally(visit, width, height, name):
+    # 680 × 450 is the size of 1360 × 900 at a zoom of 200 %.
     page = visit("lesson=descent", viewport={"width": width, "height": height})
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -57,18 +57,18 @@ def test_a_touch_adds_a_point(visit):
     page.until(lambda: len(page.points()) == 1)
 
 
-def test_a_thousand_points_answer_at_once(visit):
+def test_a_thousand_points_are_fitted_without_delay(visit):
     page = visit("make=overlap,1000,1,0.5,1&method=logistic")
     times = []
     for C in ("-1", "0.5", "1", "1.5", "2"):
         start = time.monotonic()
         page.after(lambda C=C: page.locator("#set-C").fill(C))
         times.append(time.monotonic() - start)
-    # The driver's own way there and back is in it; a fit and a picture take a few tens of milliseconds.
+    # The time includes the communication with the browser; a fit and a picture take tens of milliseconds.
     assert min(times) < 0.5, times
 
 
-def test_a_hundred_thousand_points_stay_usable(visit):
+def test_a_hundred_thousand_points_are_interactive(visit):
     page = visit("make=overlap,100000,1,0.5,1&method=logistic")
     page.until(lambda: "of 100,000 points" in page.text("#errors"), 20)
     start = time.monotonic()
@@ -82,11 +82,11 @@ def test_a_hundred_thousand_points_stay_usable(visit):
     page.until(lambda: "of 100,001 points" in page.text("#errors"), 20)
 
 
-def test_long_work_shows_progress_and_can_be_cancelled(visit):
+def test_a_long_fit_shows_progress_and_can_be_cancelled(visit):
     page = visit("make=overlap,3000,1,0.5,3&method=logistic")
     page.select_option("#method", "min-error")
     page.wait_for_selector("#busy:not([hidden])")
     page.click("#cancel")
     page.until(lambda: page.is_hidden("#busy"))
     page.after(lambda: page.select_option("#method", "lda"))
-    assert "data's own estimate" in page.text("#claim-sentence")
+    assert "maximum-likelihood estimate" in page.text("#claim-sentence")

@@ -1,4 +1,4 @@
-"""The report in a browser: both themes, no complaint, no request, nothing in anyone's way; and without scripts."""
+"""The report in a browser: both themes, no error or request, accessibility, and no need for scripts."""
 
 import random
 import subprocess
@@ -21,7 +21,7 @@ REPORTS = {
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """A report of each kind of model."""
+    """A report for each kind of model."""
     folder = tmp_path_factory.mktemp("reports")
     draw = random.Random(3)
     rows = [
@@ -43,8 +43,8 @@ def reports(tmp_path_factory):
 
 @pytest.fixture
 def read(browser, reports):
-    """Opens reports; at the end none may have complained, nor asked for anything but itself."""
-    contexts, complaints, asked = [], [], []
+    """Opens reports; fails if a page logged an error or a warning, or requested anything except itself."""
+    contexts, errors, requests = [], [], []
 
     def opened(name, **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
@@ -52,23 +52,23 @@ def read(browser, reports):
         page = context.new_page()
         page.on(
             "console",
-            lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+            lambda message: errors.append(message.text) if message.type in ("error", "warning") else None,
         )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
         page.goto((reports / f"{name}.html").as_uri())
         return page
 
     yield opened
     for context in contexts:
         context.close()
-    assert complaints == []
-    assert all(url.startswith("file:") and url.endswith(".html") for url in asked), asked
+    assert errors == []
+    assert all(url.startswith("file:") and url.endswith(".html") for url in requests), requests
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_report_reads_well(read, name, theme):
+def test_a_report_is_complete_and_accessible(read, name, theme):
     page = read(name, color_scheme=theme)
     assert page.locator(".verdict strong").inner_text() == "Proved:"
     figures = page.locator("figure svg")
@@ -93,7 +93,7 @@ def test_pictures_take_the_colours_of_the_theme(read):
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
 
 
-def test_letters_stay_within_their_pictures(read):
+def test_labels_stay_within_their_pictures(read):
     for name in REPORTS:
         page = read(name)
         outside = page.evaluate(
@@ -110,7 +110,7 @@ def test_letters_stay_within_their_pictures(read):
 
 
 @pytest.mark.parametrize("width", [320, 680])
-def test_a_narrow_report_scrolls_one_way_only(read, width):
+def test_a_narrow_report_does_not_scroll_horizontally(read, width):
     for name in ("breast-cancer", "spam", "diabetes"):
         page = read(name, viewport={"width": width, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name

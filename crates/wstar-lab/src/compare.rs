@@ -1,22 +1,24 @@
-//! Several methods on the same points, beside the fewest errors that any line makes.
+//! The `compare` request: several methods on the same points, next to the least number of errors of any line.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use wstar::data::Dataset;
-use wstar::settings::{Method, Settings};
-use wstar::{Error, Result, fit};
+use wstar::data::error::{Error, Result};
+use wstar::fit;
+use wstar::settings::{Method, Options};
 
 use crate::fit::LONGEST;
 use crate::judge::wrong_rows;
 use crate::plane::Plane;
 use crate::request::CompareRequest;
 use crate::trace::{Line, Recorder};
+use crate::wording::Controls;
 
-/// One line for each method, told as it comes; all of them at the end.
+/// Fits every method and sends one `row` message for each as it ends; the answer repeats all rows.
 pub(crate) fn compare(request: CompareRequest, line: &Line<'_>) -> Result<Value> {
     if request.methods.len() > Method::ALL.len() {
-        return Err(Error::settings("each method once"));
+        return Err(Error::settings("a method is listed twice"));
     }
     let data = Plane::of(request.data)?.dataset(false)?;
     data.require_classes()?;
@@ -25,14 +27,15 @@ pub(crate) fn compare(request: CompareRequest, line: &Line<'_>) -> Result<Value>
         if line.flow().is_break() {
             break;
         }
-        let settings = Settings {
+        let settings = Options {
+            // Cap: a quarter of the limit of a single fit.
             max_seconds: Some(LONGEST.as_secs_f64() / 4.0),
             seed: request.seed,
-            ..Settings::for_method(method)
+            ..Options::of(method)
         };
         let started = Instant::now();
         let outcome = one(&data, &settings, line);
-        let mut row = outcome.unwrap_or_else(|error| json!({"message": error.to_string()}));
+        let mut row = outcome.unwrap_or_else(|error| json!({"message": error.worded(&Controls)}));
         row["method"] = json!(method);
         row["seconds"] = started.elapsed().as_secs_f64().into();
         (line.tell)(json!({"row": row}));
@@ -41,15 +44,15 @@ pub(crate) fn compare(request: CompareRequest, line: &Line<'_>) -> Result<Value>
     Ok(json!({ "rows": rows }))
 }
 
-fn one(data: &Dataset, settings: &Settings, line: &Line<'_>) -> Result<Value> {
+fn one(data: &Dataset, settings: &Options, line: &Line<'_>) -> Result<Value> {
     let model = fit(data, settings, &mut Recorder::new(line, false))?;
-    let wrong = wrong_rows(data, &model.predictor.classes(&data.design)?);
+    let wrong = wrong_rows(data, &model.classify(data)?);
     Ok(json!({
         "errors": wrong.len(),
         "error": wrong.len() as f64 / data.rows().max(1) as f64,
-        "kind": model.certificate.kind(),
-        "holds": model.certificate.holds(),
-        "status": model.fit.status,
-        "planes": model.predictor.hyperplanes(),
+        "kind": model.certificate().kind(),
+        "holds": model.certificate().holds(),
+        "status": model.record().status,
+        "planes": model.predictor().hyperplanes(),
     }))
 }

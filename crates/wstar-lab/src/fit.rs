@@ -1,71 +1,74 @@
-//! A fit as the page shows it: the model, what is claimed about it, and every step that led there.
+//! The `fit` request: the model, its certificate, and the recorded steps of the fit.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use wstar::data::error::{Error, Result};
+use wstar::data::linear::Hyperplane;
 use wstar::data::{Dataset, Design, Target};
-use wstar::model::{Hyperplane, Judgement, Model, Predictor, SoftMargin, judge, soft_margins};
+use wstar::model::{Judgement, Model, Predictor, SoftMargin, judge, soft_margins};
 use wstar::settings::{Method, Settings};
-use wstar::{Error, Result};
 
 use crate::judge::wrong_rows;
 use crate::plane::Plane;
 use crate::request::{FitRequest, View};
 use crate::surface;
 use crate::trace::{Iterate, Line, Look, Recorder};
+use crate::wording::Controls;
 
-/// A fit for the page may take this long.
+/// Time limit of a fit. Cap: larger values of `max_seconds` are reduced to it.
 pub(crate) const LONGEST: Duration = Duration::from_secs(30);
-/// The most places at which a decision is asked for.
+/// Number of grid points of a view. Cap: a finer view is refused.
 const MOST_PLACES: usize = 40_000;
-/// The most scores that are computed to tell of each step what the learner itself did not need.
+/// Number of scores, recorded steps × rows, computed for values that the learner itself does not need. Cap: beyond it
+/// the trace lacks those objectives or margins.
 const MOST_SCORES: usize = 20_000_000;
 
-/// Fits, and tells all that can be shown of it.
+/// Fits a model and returns everything that the page shows about it.
 pub(crate) fn fit(request: FitRequest, line: &Line<'_>) -> Result<Value> {
     let mut settings = request.settings;
     let asked = settings.max_seconds.unwrap_or(LONGEST.as_secs_f64());
     settings.max_seconds = Some(asked.min(LONGEST.as_secs_f64()));
-    settings.check()?;
-    let data = Plane::of(request.data)?.dataset(settings.method().is_regression())?;
+    let regression = settings.method.is_some_and(Method::is_regression);
+    let data = Plane::of(request.data)?.dataset(regression)?;
     let mut recorder = Recorder::new(line, request.trace);
     let started = Instant::now();
-    let model = wstar::fit(&data, &settings, &mut recorder)?;
+    let model = wstar::estimate::fit(&data, &settings, &mut recorder)?;
     let seconds = started.elapsed().as_secs_f64();
 
-    let planes = model.predictor.hyperplanes();
-    let mut told = json!({
-        "method": model.method,
-        "status": model.fit.status,
-        "ended": model.fit.status.in_words(),
-        "success": model.fit.status.is_success(),
-        "rows": model.fit.rows,
-        "iterations": model.fit.iterations,
-        "passes": model.fit.passes,
-        "objective": model.fit.objective,
-        "notes": model.fit.notes,
-        "solver": model.fit.solver,
-        "holds": model.certificate.holds(),
+    let planes = model.predictor().hyperplanes();
+    let mut answer = json!({
+        "method": model.method(),
+        "status": model.record().status,
+        "ended": model.record().status.in_words(),
+        "success": model.record().status.is_success(),
+        "rows": model.record().rows,
+        "iterations": model.record().iterations,
+        "passes": model.record().passes,
+        "objective": model.record().objective,
+        "notes": model.record().notes.iter().map(|note| note.worded(&Controls)).collect::<Vec<_>>(),
+        "solver": model.record().solver,
+        "holds": model.certificate().holds(),
         "certificate": certificate(&model),
         "planes": planes,
         "seconds": seconds,
     });
-    if let Predictor::Linear { link, ties, .. } = &model.predictor {
-        told["link"] = json!(link);
-        told["ties"] = json!(ties);
+    if let Predictor::Linear { link, ties, .. } = model.predictor() {
+        answer["link"] = json!(link);
+        answer["ties"] = json!(ties);
     }
-    judged(&mut told, &model, &data)?;
-    if model.method == Method::Svm {
+    judged(&mut answer, &model, &data)?;
+    if model.method() == Method::Svm {
         let (support, sums) = support(&model, &data)?;
-        told["support"] = support.into();
-        told["soft"] = json!(sums);
+        answer["support"] = support.into();
+        answer["soft"] = json!(sums);
     }
     if request.trace {
         let (mut looks, all) = recorder.looks();
         forget_early(&mut looks, &data);
         let mut iterates = recorder.iterates();
-        complete(&mut iterates, &data, &settings);
-        told["trace"] = json!({
+        complete(&mut iterates, &data, model.settings());
+        answer["trace"] = json!({
             "margins": margins(&looks, &data),
             "looks": looks,
             "all": all,
@@ -75,50 +78,53 @@ pub(crate) fn fit(request: FitRequest, line: &Line<'_>) -> Result<Value> {
     if let Some(view) = request.view
         && is_curved(&model)
     {
-        told["regions"] = regions(&model, &view)?;
+        answer["regions"] = regions(&model, &view)?;
     }
-    Ok(told)
+    Ok(answer)
 }
 
-/// Whether lines do not tell how the model decides.
+/// Whether the decision regions of the model cannot be drawn from its hyperplanes alone.
 fn is_curved(model: &Model) -> bool {
-    match &model.predictor {
+    match model.predictor() {
         Predictor::Linear { link, .. } => *link == wstar::model::Link::Pairs,
-        Predictor::Committee { .. } => true,
-        Predictor::Bayes { penalties, .. } => penalties.is_some() || model.predictor.hyperplanes().is_none(),
+        Predictor::Bayes { penalties, .. } => {
+            penalties.is_some() || model.predictor().hyperplanes().is_none()
+        }
+        // A committee, and any rule without hyperplanes.
+        _ => true,
     }
 }
 
-/// The numbers of a certificate, without the long lists that only a computer checks.
+/// The numbers of a certificate, without dual points and error proofs, which are long and not displayed.
 fn certificate(model: &Model) -> Value {
-    let mut told = json!(model.certificate);
-    told["kind"] = model.certificate.kind().into();
-    if let Some(parts) = told.get_mut("parts").and_then(Value::as_array_mut) {
+    let mut answer = json!(model.certificate());
+    answer["kind"] = model.certificate().kind().into();
+    if let Some(parts) = answer.get_mut("parts").and_then(Value::as_array_mut) {
         for part in parts.iter_mut().filter_map(Value::as_object_mut) {
             part.remove("dual_point");
         }
     }
-    if let wstar::certify::Certificate::MinError(claim) = &model.certificate {
-        told["proof"] = claim.proof.name().into();
+    if let wstar::certificate::Certificate::MinError(claim) = model.certificate() {
+        answer["proof"] = claim.proof.name().into();
     }
-    told
+    answer
 }
 
-fn judged(told: &mut Value, model: &Model, data: &Dataset) -> Result<()> {
+fn judged(answer: &mut Value, model: &Model, data: &Dataset) -> Result<()> {
     match judge(model, data, None)? {
         Judgement::Classes(found) => {
-            let wrong = wrong_rows(data, &model.predictor.classes(&data.design)?);
-            told["errors"] = wrong.len().into();
-            told["error"] = found.error.into();
-            told["loss"] = found.log_loss.into();
-            told["wrong"] = wrong.into();
+            let wrong = wrong_rows(data, &model.classify(data)?);
+            answer["errors"] = wrong.len().into();
+            answer["error"] = found.error.into();
+            answer["loss"] = found.log_loss.into();
+            answer["wrong"] = wrong.into();
         }
-        Judgement::Real(found) => told["deviations"] = json!(found),
+        other => answer["deviations"] = json!(other.real()),
     }
     Ok(())
 }
 
-/// The support vectors of a soft margin, by problem.
+/// The support vectors of a soft margin, by binary subproblem.
 fn support(model: &Model, data: &Dataset) -> Result<(Vec<Value>, Vec<SoftMargin>)> {
     let mut found = Vec::new();
     let sums = soft_margins(model, data, &mut |problem, point| {
@@ -136,16 +142,17 @@ fn support(model: &Model, data: &Dataset) -> Result<(Vec<Value>, Vec<SoftMargin>
     Ok((found, sums))
 }
 
-/// The objective at the points between the iterations of a stochastic solver, where that is affordable.
+/// Computes the objective at the iterates that lack it, those between the iterations of a stochastic solver. Nothing is
+/// computed beyond `MOST_SCORES`.
 fn complete(iterates: &mut [Iterate], data: &Dataset, settings: &Settings) {
     let missing = iterates.iter().filter(|point| point.objective.is_none()).count();
     if missing == 0 || missing.saturating_mul(data.rows()) > MOST_SCORES {
         return;
     }
-    let Ok(mut problem) = surface::problem(data, settings) else {
+    let Ok(mut problem) = surface::objective(data, settings) else {
         return;
     };
-    let layout = problem.layout();
+    let layout = problem.problem.layout();
     for point in iterates.iter_mut().filter(|point| point.objective.is_none()) {
         let [plane] = point.planes.as_slice() else {
             return;
@@ -160,10 +167,10 @@ fn complete(iterates: &mut [Iterate], data: &Dataset, settings: &Settings) {
     }
 }
 
-/// Takes back what a learner says of the largest margin before it has met both classes: until then there are no two
-/// points whose distance would bound it.
+/// Removes the upper bounds on the margin from the steps before the learner has processed both classes: a bound comes
+/// from the distance between two points, one of each class.
 fn forget_early(looks: &mut [Look], data: &Dataset) {
-    let Target::Classes { codes, .. } = &data.target else {
+    let Target::Classes { codes, .. } = data.target() else {
         return;
     };
     let class = |look: &Look| codes.get(look.row as usize).copied();
@@ -173,10 +180,11 @@ fn forget_early(looks: &mut [Look], data: &Dataset) {
     looks[..early].iter_mut().for_each(|look| look.upper = None);
 }
 
-/// The best margin so far at each step that narrows an interval: the lower end of it.
+/// The largest margin of the hyperplanes up to each step: the lower end of the interval whose upper end the step holds.
+/// `None` if no step has an upper end, if there are not two classes, or beyond `MOST_SCORES`.
 fn margins(looks: &[Look], data: &Dataset) -> Option<Vec<f64>> {
     let narrowing = looks.iter().any(|look| look.upper.is_some());
-    let Target::Classes { codes, classes } = &data.target else {
+    let Target::Classes { codes, classes } = data.target() else {
         return None;
     };
     if !narrowing || classes.len() != 2 || looks.len().saturating_mul(data.rows()) > MOST_SCORES {
@@ -184,52 +192,47 @@ fn margins(looks: &[Look], data: &Dataset) -> Option<Vec<f64>> {
     }
     let labels: Vec<f64> = codes.iter().map(|&code| f64::from(code) * 2.0 - 1.0).collect();
     let mut best = 0.0f64;
-    let margin = |plane: &Hyperplane| plane.margin_of_set(&data.design, &labels);
+    let margin = |plane: &Hyperplane| plane.margin_of_set(data.design(), &labels);
     let mut last: Option<&Hyperplane> = None;
-    let told = looks.iter().map(|look| {
+    let largest = looks.iter().map(|look| {
         if last != Some(&look.plane) {
             best = best.max(margin(&look.plane).unwrap_or(0.0));
             last = Some(&look.plane);
         }
         best
     });
-    Some(told.collect())
+    Some(largest.collect())
 }
 
-/// What the model decides at the places of a grid, row by row from the least second coordinate.
+/// The predicted classes at the cell centres of a grid, row by row, with the second coordinate increasing.
 fn regions(model: &Model, view: &View) -> Result<Value> {
     let ends = [view.x, view.y];
-    let places = view.columns.saturating_mul(view.rows);
-    if places > MOST_PLACES || view.columns < 2 || view.rows < 2 {
-        return Err(Error::settings(format!("a view has up to {MOST_PLACES} places")));
+    let cells = view.columns.saturating_mul(view.rows);
+    if cells > MOST_PLACES || view.columns < 2 || view.rows < 2 {
+        return Err(Error::settings(format!(
+            "a view has at most {MOST_PLACES} grid points"
+        )));
     }
     if ends.as_flattened().iter().any(|end| !end.is_finite()) {
         return Err(Error::settings("a view needs finite numbers"));
     }
     let value =
         |[least, most]: [f64; 2], i: usize, of: usize| least + (most - least) * (i as f64 + 0.5) / of as f64;
-    let mut values = Vec::with_capacity(2 * places);
+    let mut values = Vec::with_capacity(2 * cells);
     for row in 0..view.rows {
         for column in 0..view.columns {
             values.push(value(view.x, column, view.columns));
             values.push(value(view.y, row, view.rows));
         }
     }
-    let design = Design::from_dense(values, places, 2)?;
-    let scores = model.predictor.scores(&design)?;
-    let class: Vec<u32> = scores.rows().map(|row| model.predictor.decide(row)).collect();
-    // How sure it is of its decision, in hundredths.
-    let sure: Option<Vec<u32>> = scores
-        .rows()
-        .map(|row| {
-            let most = model
-                .predictor
-                .probabilities(row)?
-                .into_iter()
-                .fold(0.0, f64::max);
-            Some((100.0 * most).round() as u32)
-        })
-        .collect();
+    let design = Design::from_dense(values, cells, 2)?;
+    let scores = model.scores(&Dataset::unlabelled(design)?)?;
+    let class = model.decide(&scores);
+    // The largest class probability, in percent.
+    let sure: Option<Vec<u32>> = model.probabilities_of(&scores).map(|shares| {
+        let most = shares.rows().map(|row| row.iter().copied().fold(0.0, f64::max));
+        most.map(|most| (100.0 * most).round() as u32).collect()
+    });
     Ok(
         json!({"x": view.x, "y": view.y, "columns": view.columns, "rows": view.rows,
               "class": class, "sure": sure}),

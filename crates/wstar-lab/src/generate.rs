@@ -1,36 +1,46 @@
-//! Recipes for points: the pictures of the lectures, from a seed.
+//! Synthetic data sets in the plane, the usual examples of lectures, generated from a seed.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
-use wstar::{Error, Result};
+use wstar::data::error::{Error, Result};
 
-use crate::request::Points;
-
-/// The most points a recipe may make.
+/// Number of points of a recipe. Cap: a larger recipe is refused.
 const MOST_ROWS: usize = 200_000;
 
-/// Kinds of pictures.
+/// Points as the page stores them: coordinates and class indices.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Points {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) class: Vec<u32>,
+    pub(crate) classes: Vec<String>,
+    /// Labels of the axes; `x1` and `x2` by default.
+    pub(crate) axes: Option<[String; 2]>,
+}
+
+/// Kinds of synthetic data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// Two classes on the two sides of a line, none nearer to it than the margin.
+    /// Two classes on the two sides of a line, all points at least the margin away from it.
     Separable,
-    /// Two round clouds that overlap.
+    /// Two overlapping isotropic Gaussian clouds.
     Overlap,
-    /// Four clouds, opposite ones of the same class.
+    /// Four Gaussian clouds; opposite clouds have the same class.
     Xor,
     /// A disc and a ring around it.
     Rings,
-    /// Two round clouds, and a few points of one class far beyond it.
+    /// Two isotropic Gaussian clouds, and a few points of one class far from both.
     Outliers,
-    /// Three round clouds.
+    /// Three isotropic Gaussian clouds, one per class.
     Three,
-    /// Points about a line, for regression.
+    /// A linear function with Gaussian noise, for regression.
     Line,
 }
 
-/// What is to be made.
+/// The parameters of a synthetic data set.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recipe {
@@ -38,7 +48,7 @@ pub(crate) struct Recipe {
     pub(crate) rows: usize,
     #[serde(default)]
     pub(crate) seed: u64,
-    /// Half the width of the empty band of separable classes.
+    /// Half the width of the empty band between separable classes.
     #[serde(default = "default_margin")]
     pub(crate) margin: f64,
     /// The standard deviation of clouds.
@@ -55,7 +65,7 @@ fn default_spread() -> f64 {
 }
 
 impl Recipe {
-    /// The points.
+    /// Generates the points.
     pub(crate) fn points(&self) -> Result<Points> {
         let sensible = |value: f64| value.is_finite() && (0.0..=100.0).contains(&value);
         if self.rows > MOST_ROWS || !sensible(self.margin) || !sensible(self.spread) {
@@ -90,7 +100,7 @@ impl Maker {
         least + (most - least) * self.random.random::<f64>()
     }
 
-    /// A point of a round cloud (Box and Muller 1958).
+    /// A sample of an isotropic Gaussian with standard deviation `spread` (Box and Muller 1958).
     fn cloud(&mut self, centre: [f64; 2], spread: f64) -> [f64; 2] {
         let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
         let (sine, cosine) = self.uniform(0.0, std::f64::consts::TAU).sin_cos();
@@ -105,7 +115,7 @@ impl Maker {
         let sign = f64::from(class) * 2.0 - 1.0;
         let (point, class) = match recipe.kind {
             Kind::Separable => {
-                // Along the line and away from it; the line is tilted, so that neither axis tells the classes apart.
+                // Coordinates along the line and away from it. The line is tilted, so that neither axis separates.
                 let (along, away) = (
                     self.uniform(-4.0, 4.0),
                     recipe.margin + self.uniform(0.0, 3.0 * recipe.spread),
@@ -157,7 +167,7 @@ impl Maker {
                 ([x, 0.5 + 0.75 * x + noise], 0)
             }
         };
-        // Three decimals: a link can hold them, and a person read them.
+        // Three decimals keep the coordinates readable and short enough for a link.
         let short = |value: f64| (value * 1000.0).round() / 1000.0;
         self.points.x.push(short(point[0]));
         self.points.y.push(short(point[1]));

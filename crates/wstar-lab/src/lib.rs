@@ -1,7 +1,14 @@
-//! The lab: a page on which linear models learn before one's eyes, and the server behind it.
+//! The lab: an interactive web page that shows linear models as they are trained, and its local HTTP server.
 //!
-//! The page is embedded; all it shows it asks of the engine (`request.rs` has the questions). The server listens on this
-//! machine alone and keeps nothing between two questions.
+//! The page is embedded in the binary and computes nothing itself: it sends the requests defined in `request.rs` to the
+//! library. The server listens on the loopback interface only and is stateless.
+//!
+//! - `server`, `request`: the HTTP server, and the JSON requests of the page.
+//! - `page`: the embedded files of the page.
+//! - `fit`, `separate`, `compare`, `judge`, `surface`: the answers to the requests, one file each.
+//! - `plane`, `generate`: the points of a request, and synthetic data sets.
+//! - `trace`: the recorded steps of a fit, and its progress messages.
+//! - `wording`: the page's names of settings and commands.
 
 mod compare;
 mod fit;
@@ -14,5 +21,6 @@ mod separate;
 mod server;
 mod surface;
 mod trace;
+mod wording;
 
 pub use server::Lab;

@@ -1,6 +1,6 @@
-//! The page, embedded: its own modules as they were written, and the drawing library they use.
+//! The embedded files of the page: its JavaScript modules, unbundled, and the d3 library.
 
-/// A file of the page by its path, with its kind.
+/// The content type and the content of the file at `path`, if the page has such a file.
 pub(crate) fn file(path: &str) -> Option<(&'static str, &'static [u8])> {
     let (_, content) = FILES.iter().find(|(name, _)| *name == path)?;
     let kind = match path.rsplit_once('.')?.1 {
@@ -15,7 +15,7 @@ pub(crate) fn file(path: &str) -> Option<(&'static str, &'static [u8])> {
 
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
-        /// Every file of the page.
+        /// Paths and contents of the page's files.
         static FILES: &[(&str, &[u8])] = &[$(($path, include_bytes!(concat!("../page/", $path)))),*];
     };
 }

@@ -1,53 +1,58 @@
-//! Points in the plane: from whatever the page names to what the engine fits.
+//! Points in the plane: converts the data that a request names into a data set for the library.
 
 use serde::Serialize;
+use wstar::data::error::{Error, Result};
+use wstar::data::read;
+use wstar::data::read::{EMBEDDED, ReadOptions, Source};
 use wstar::data::{self, Classes, Components, Dataset, Design, Preparation, Schema, Target};
-use wstar::io::{self, EMBEDDED, ReadOptions, Source};
-use wstar::{Error, Result};
 
-use crate::request::{Data, Points};
+use crate::generate::Points;
+use crate::request::Data;
 
-/// More classes than this have no colour and shape of their own.
+/// Number of classes, each with its own colour and shape. Cap: data with more classes are refused.
 const MOST_CLASSES: usize = 8;
-/// The principal components of the features, which can be axes like any of them.
+/// Names of the principal components of the features, which can be chosen as axes like a feature.
 const COMPONENTS: [&str; 2] = ["component 1", "component 2"];
-/// More points than this are too many for one picture.
+/// Number of points that the page draws. Cap: larger data are refused.
 const MOST_POINTS: usize = 1_000_000;
 
-/// Points in the plane, each of a class; or points whose second coordinate is the target.
+/// Points in the plane with a class each, or, for regression, points whose second coordinate is the target.
 #[derive(Debug, Serialize)]
 pub(crate) struct Plane {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) class: Vec<u32>,
     pub(crate) classes: Vec<String>,
-    /// What the axes stand for.
+    /// Labels of the axes.
     pub(crate) axes: [String; 2],
-    /// The features that the axes could stand for.
+    /// The features, and components, that can be chosen as axes.
     pub(crate) columns: Vec<String>,
-    /// Whether the second coordinate is what is to be predicted.
+    /// Whether the second coordinate is a real target.
     pub(crate) real: bool,
-    /// What a reader left out or changed.
+    /// Notes of the reader on what it left out or changed.
     pub(crate) notes: Vec<String>,
 }
 
 impl Plane {
-    /// The points that the page names.
+    /// The points that a request names.
     pub(crate) fn of(data: Data) -> Result<Self> {
         match data {
             Data::Points(points) => Plane::drawn(points),
             Data::Make(recipe) => Plane::drawn(recipe.points()?),
             Data::Set { name, columns } => {
-                let raw = io::read(&Source::parse(&format!("@{name}"))?, &ReadOptions::default())?;
-                Plane::chosen(data::prepare(raw, &Preparation::default())?, columns.as_ref())
+                let raw = read::read(&Source::parse(&format!("@{name}"))?, &ReadOptions::default())?;
+                Plane::chosen(
+                    data::prepare::prepare(raw, &Preparation::default())?,
+                    columns.as_ref(),
+                )
             }
         }
     }
 
-    /// Points of a file that is already in memory.
+    /// The points of a file whose bytes are in memory.
     pub(crate) fn of_file(name: &str, bytes: &[u8], columns: Option<&[String; 2]>) -> Result<Self> {
-        let raw = io::read_bytes(name, bytes, &ReadOptions::default())?;
-        Plane::chosen(data::prepare(raw, &Preparation::default())?, columns)
+        let raw = read::read_bytes(name, bytes, &ReadOptions::default())?;
+        Plane::chosen(data::prepare::prepare(raw, &Preparation::default())?, columns)
             .map_err(|error| error.in_file(name))
     }
 
@@ -59,13 +64,13 @@ impl Plane {
         let classes = points.classes.len();
         if points.class.iter().any(|&class| class as usize >= classes) {
             return Err(Error::data(format!(
-                "a point is of none of the {classes} classes"
+                "a class index is not below {classes}, the number of classes"
             )));
         }
         let absent = (0..classes as u32).find(|class| !points.class.contains(class));
         if let Some(absent) = absent.filter(|_| rows > 0) {
             return Err(Error::data(format!(
-                "no point is of class {}",
+                "class {} has no points",
                 points.classes[absent as usize]
             )));
         }
@@ -83,42 +88,42 @@ impl Plane {
         plane.check()
     }
 
-    /// Two features of a data set; or one and the target, if that is a real number.
+    /// Two features of a data set, or one feature and the target if the target is real.
     fn chosen(data: Dataset, wanted: Option<&[String; 2]>) -> Result<Self> {
-        let mut columns: Vec<String> = data.schema.feature_names().collect();
+        let mut columns: Vec<String> = data.schema().feature_names().collect();
         let features = columns.len();
-        let real = matches!(data.target, Target::Real(_));
+        let real = matches!(data.target(), Target::Real(_));
         if !real && features > 2 {
             columns.extend(COMPONENTS.map(String::from));
         }
-        let place = |name: &String| {
+        let index = |name: &String| {
             columns.iter().position(|column| column == name).ok_or_else(|| {
                 Error::data(format!("there is no feature {name}"))
-                    .hint(format!("there are {}", columns.join(", ")))
+                    .remedy(format!("there are {}", columns.join(", ")))
             })
         };
-        let most = if real { 1 } else { 2 };
-        if features < most {
+        let least = if real { 1 } else { 2 };
+        if features < least {
             return Err(Error::data(format!(
-                "a picture needs {most} features beside the target, and there are {features}"
+                "a picture needs {least} features besides the target, and there are {features}"
             )));
         }
         let [first, second] = match wanted {
-            Some([a, b]) if real => [place(a)?, place(b).unwrap_or(0)],
-            Some([a, b]) => [place(a)?, place(b)?],
+            Some([a, b]) if real => [index(a)?, index(b).unwrap_or(0)],
+            Some([a, b]) => [index(a)?, index(b)?],
             None => [0, 1],
         };
         let components = match first.max(second) >= features {
-            true => Some(Components::learn(&data.design, None, COMPONENTS.len())?),
+            true => Some(Components::learn(data.design(), None, COMPONENTS.len())?),
             false => None,
         };
         let coordinate = |j: usize| (0..data.rows()).map(move |i| (i, j));
         let at = |(i, j): (usize, usize)| {
             if let (Some(components), true) = (&components, j >= features) {
-                return components.project(data.design.row(i))[j - features];
+                return components.project(data.design().row(i))[j - features];
             }
             let mut found = 0.0;
-            data.design.row(i).for_each(|k, value| {
+            data.design().row(i).for_each(|k, value| {
                 if k == j {
                     found = value;
                 }
@@ -126,8 +131,8 @@ impl Plane {
             found
         };
         let x: Vec<f64> = coordinate(first).map(at).collect();
-        let target = data.schema.target.clone().unwrap_or_else(|| "target".into());
-        let (y, class, classes, second) = match &data.target {
+        let target = data.schema().target.clone().unwrap_or_else(|| "target".into());
+        let (y, class, classes, second) = match data.target() {
             Target::Real(values) => (values.clone(), vec![0; values.len()], vec!["A".into()], target),
             Target::Classes { codes, classes } => (
                 coordinate(second).map(at).collect(),
@@ -135,7 +140,7 @@ impl Plane {
                 classes.names().to_vec(),
                 columns[second].clone(),
             ),
-            Target::Unknown => return Err(Error::data("the data have no target column")),
+            _ => return Err(Error::data("the data have no target column that can be drawn")),
         };
         let plane = Plane {
             axes: [columns[first].clone(), second],
@@ -145,7 +150,7 @@ impl Plane {
             classes,
             columns,
             real,
-            notes: data.notes,
+            notes: data.notes().iter().map(ToString::to_string).collect(),
         };
         plane.check()
     }
@@ -162,52 +167,40 @@ impl Plane {
                 "the lab draws at most {MOST_POINTS} points, and these are {}",
                 self.x.len()
             ))
-            .hint("`wstar train` takes any number"));
+            .remedy("`wstar train` accepts any number"));
         }
         Ok(self)
     }
 
-    /// For a classifier, or, with the second coordinate as the target, for a regression.
+    /// The data set of the points. For a regression, the second coordinate is the target.
     pub(crate) fn dataset(self, regression: bool) -> Result<Dataset> {
         let rows = self.x.len();
         let [first, second] = self.axes;
         if regression {
             let design = Design::from_dense(self.x, rows, 1)?;
             let schema = Schema::numeric([first]);
-            return Ok(Dataset {
-                source: "the points".into(),
-                design,
-                target: Target::Real(self.y),
-                weights: None,
-                schema,
-                notes: Vec::new(),
-            });
+            return Ok(Dataset::new(design, Target::Real(self.y), schema)?.with_source("the points"));
         }
         if self.real {
             return Err(Error::data(format!("{second} is a real number, not a class"))
-                .hint("least-squares and lad are for real targets"));
+                .remedy("least-squares and lad are for real targets"));
         }
         let values = self.x.iter().zip(&self.y).flat_map(|(&x, &y)| [x, y]).collect();
-        Ok(Dataset {
-            source: "the points".into(),
-            design: Design::from_dense(values, rows, 2)?,
-            target: Target::Classes {
-                codes: self.class,
-                classes: Classes::ordered(self.classes)?,
-            },
-            weights: None,
-            schema: Schema::numeric([first, second]),
-            notes: Vec::new(),
-        })
+        let design = Design::from_dense(values, rows, 2)?;
+        let target = Target::Classes {
+            codes: self.class,
+            classes: Classes::ordered(self.classes)?,
+        };
+        Ok(Dataset::new(design, target, Schema::numeric([first, second]))?.with_source("the points"))
     }
 }
 
-/// The data sets inside the library that a plane can show.
+/// The embedded data sets that the page can draw.
 pub(crate) fn sets() -> serde_json::Value {
     let drawable = EMBEDDED
         .iter()
         .filter(|set| set.text.is_empty() && set.name != "digits");
-    let told = drawable.map(|set| {
+    let sets = drawable.map(|set| {
         serde_json::json!({
             "name": set.name,
             "description": set.description,
@@ -215,7 +208,7 @@ pub(crate) fn sets() -> serde_json::Value {
             "source": set.source,
         })
     });
-    told.collect()
+    sets.collect()
 }
 
 #[cfg(test)]
@@ -277,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_fails_with_the_words_of_the_command_line() {
+    fn a_file_fails_with_the_error_of_the_command_line() {
         let text = b"height,weight,kind\n1.5,60,a\n1.6,sixty,b\n1.7,70,a\n";
         let folder = std::env::temp_dir().join(format!("wstar-lab-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -287,8 +280,8 @@ mod tests {
         let ours = Plane::of_file(&name, &text[..text.len() - 4], None)
             .unwrap_err()
             .to_string();
-        let theirs = io::read(&Source::Path(path), &ReadOptions::default())
-            .and_then(|raw| data::prepare(raw, &Preparation::default()))
+        let theirs = read::read(&Source::Path(path), &ReadOptions::default())
+            .and_then(|raw| data::prepare::prepare(raw, &Preparation::default()))
             .unwrap_err()
             .to_string();
         assert_eq!(ours, theirs);

@@ -1,41 +1,29 @@
-//! What the page may ask, as JSON.
+//! The JSON requests of the page.
 
 use serde::Deserialize;
-use wstar::model::Hyperplane;
-use wstar::settings::{Method, Settings};
+use wstar::data::linear::Hyperplane;
+use wstar::settings::{Method, Options};
 
-use crate::generate::Recipe;
+use crate::generate::{Points, Recipe};
 
-/// Where points come from.
+/// The source of the points.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Data {
-    /// From the page.
+    /// Points sent by the page.
     Points(Points),
-    /// From a data set inside the library.
+    /// An embedded data set.
     Set {
         /// Its name, without the `@`.
         name: String,
-        /// The two features that are drawn; the first two if not named.
+        /// The two features to draw; the first two by default.
         columns: Option<[String; 2]>,
     },
-    /// From a recipe.
+    /// A synthetic data set.
     Make(Recipe),
 }
 
-/// Points as the page holds them: coordinates and the number of each one's class.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Points {
-    pub(crate) x: Vec<f64>,
-    pub(crate) y: Vec<f64>,
-    pub(crate) class: Vec<u32>,
-    pub(crate) classes: Vec<String>,
-    /// What the axes stand for; `x1` and `x2` if not named.
-    pub(crate) axes: Option<[String; 2]>,
-}
-
-/// A part of the plane, and how finely it is looked at.
+/// A rectangle of the plane, and the grid on it at which decisions are computed.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct View {
@@ -45,20 +33,20 @@ pub(crate) struct View {
     pub(crate) rows: usize,
 }
 
-/// Fit a model.
+/// Fits a model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FitRequest {
     pub(crate) data: Data,
-    pub(crate) settings: Settings,
-    /// Whether every step is wanted.
+    pub(crate) settings: Options,
+    /// Whether the steps of the fit are recorded.
     #[serde(default)]
     pub(crate) trace: bool,
-    /// Where decisions are wanted that no hyperplane tells.
+    /// The grid for the decision regions of models whose hyperplanes alone do not determine them.
     pub(crate) view: Option<View>,
 }
 
-/// How do the classes lie?
+/// Decides which pairs of classes are linearly separable.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SeparateRequest {
@@ -67,7 +55,7 @@ pub(crate) struct SeparateRequest {
     pub(crate) no_intercept: bool,
 }
 
-/// How do methods do on the same points?
+/// Compares methods on the same points.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompareRequest {
@@ -77,7 +65,7 @@ pub(crate) struct CompareRequest {
     pub(crate) seed: u64,
 }
 
-/// How good is a hyperplane that a hand has drawn?
+/// Counts the errors, and computes the margin, of a hyperplane that the user has drawn.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JudgeRequest {
@@ -85,18 +73,18 @@ pub(crate) struct JudgeRequest {
     pub(crate) plane: Hyperplane,
 }
 
-/// What is the objective, over two of the parameters?
+/// Evaluates the objective over two of the parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SurfaceRequest {
     pub(crate) data: Data,
-    pub(crate) settings: Settings,
-    /// Which two: numbers into the parameters, the weights first and then the intercept.
+    pub(crate) settings: Options,
+    /// Indices of the two parameters: the weights come first, then the intercept.
     pub(crate) axes: [usize; 2],
-    /// All parameters; those of the axes are replaced.
+    /// All parameters; the two of `axes` are replaced by the grid's values.
     pub(crate) at: Vec<f64>,
-    /// From where to where, for both axes.
+    /// The range of each of the two parameters.
     pub(crate) range: [[f64; 2]; 2],
-    /// How many values along each axis.
+    /// Number of grid points along each axis.
     pub(crate) steps: usize,
 }

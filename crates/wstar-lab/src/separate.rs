@@ -1,17 +1,17 @@
-//! How classes lie, pair by pair, with the proof of it.
+//! Linear separability of each pair of classes, with its proof.
 
 use serde_json::{Value, json};
-use wstar::Result;
-use wstar::certify::proof::Sides;
-use wstar::margin::{Question, separate_classes};
-use wstar::watch::Budget;
+use wstar::data::error::Result;
+use wstar::data::run::Budget;
+use wstar::separate::margin::{Question, separate_classes};
+use wstar::separate::proof::Sides;
 
 use crate::fit::LONGEST;
 use crate::plane::Plane;
 use crate::request::SeparateRequest;
 use crate::trace::{Line, Recorder};
 
-/// The verdict on every pair of classes.
+/// Decides for every pair of classes whether a hyperplane separates them.
 pub(crate) fn separate(request: SeparateRequest, line: &Line<'_>) -> Result<Value> {
     let data = Plane::of(request.data)?.dataset(false)?;
     let (_, classes) = data.require_classes()?;
@@ -30,18 +30,18 @@ pub(crate) fn separate(request: SeparateRequest, line: &Line<'_>) -> Result<Valu
             let mut watch = Recorder::new(line, false);
             let intercept = !request.no_intercept;
             let found = separate_classes(&data, sides, intercept, Question::Margin, budget, &mut watch)?;
-            let mut told = json!({
+            let mut pair = json!({
                 "negative": negative,
                 "positive": positive,
                 "verdict": found.proof.as_ref().map(|proof| proof.verdict.name()),
                 "plane": found.hyperplane,
             });
             if let Some(proof) = found.proof {
-                told["margin"] = json!(proof.margin);
-                told["proof"] = json!(proof.proof);
-                told["hulls"] = json!(proof.hulls);
+                pair["margin"] = json!(proof.margin);
+                pair["proof"] = json!(proof.proof);
+                pair["hulls"] = json!(proof.hulls);
             }
-            pairs.push(told);
+            pairs.push(pair);
         }
     }
     Ok(json!({ "pairs": pairs }))

@@ -1,8 +1,10 @@
-//! The server: on this machine alone, for one page, with a few questions at a time.
+//! The HTTP server. It listens on the loopback interface, serves one page and limits the number of concurrent
+//! requests.
 //!
-//! A question is a POST with JSON; the answer is lines of JSON: any number of `{"progress": …}` and `{"row": …}`, then one
-//! `{"answer": …}` or `{"error": …}`. Whoever hangs up has cancelled: the fit ends at its next step. Requests whose
-//! `Host` or `Origin` is another's are refused, so that no other page can ask through the user's browser.
+//! A request is a POST with a JSON body. The response is newline-delimited JSON: any number of `{"progress": …}` and
+//! `{"row": …}`, then one `{"answer": …}` or `{"error": …}`. Closing the connection cancels the fit at its next step.
+//! Requests with a foreign `Host` or `Origin` are refused, so that no other site can use the server through the user's
+//! browser.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -27,21 +29,22 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::plane::Plane;
 use crate::trace::Line;
+use crate::wording::Controls;
 use crate::{compare, fit, judge, page, plane, separate, surface};
 
-/// The most bytes a question may have: a file of half a million points.
+/// Bytes of a request body; enough for a file of half a million points. Cap: a larger body is refused.
 const LARGEST: usize = 32 << 20;
-/// The most questions at a time.
-const MOST_QUESTIONS: usize = 8;
+/// Number of concurrent requests. Cap: further requests are refused until one ends.
+const MOST_REQUESTS: usize = 8;
 
-/// A server that is bound, and not yet running.
+/// A server that is bound to a port and not yet running.
 pub struct Lab {
     listener: TcpListener,
     port: u16,
 }
 
 impl Lab {
-    /// Binds to a port of this machine; to a free one if it is 0.
+    /// Binds to a port of the loopback interface; `0` picks a free port.
     pub fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         listener.set_nonblocking(true)?;
@@ -49,7 +52,7 @@ impl Lab {
         Ok(Lab { listener, port })
     }
 
-    /// Where a browser finds it.
+    /// The URL of the page.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
@@ -66,17 +69,18 @@ impl Lab {
     }
 }
 
-/// What all requests share.
+/// State shared by all requests.
 struct Shared {
-    /// The names under which this machine may be asked.
+    /// Accepted values of the `Host` header.
     hosts: [String; 2],
+    /// One permit for each request that may still start.
     free: Arc<Semaphore>,
 }
 
 fn router(port: u16) -> Router {
     let shared = Arc::new(Shared {
         hosts: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")),
-        free: Arc::new(Semaphore::new(MOST_QUESTIONS)),
+        free: Arc::new(Semaphore::new(MOST_REQUESTS)),
     });
     Router::new()
         .route("/", get(|| async { file("index.html") }))
@@ -86,18 +90,22 @@ fn router(port: u16) -> Router {
         )
         .route("/api/sets", get(|| async { plane::sets().to_string() }))
         .route("/api/read", post(read))
-        .route("/api/{question}", post(ask))
+        .route("/api/{name}", post(ask))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)
 }
 
-/// Refuses what does not come from our own page, and says what the page may do.
+/// Refuses requests that do not come from the embedded page, and adds the security headers to every response.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let mut response = match is_ours(request.headers(), &shared.hosts) {
         true => next.run(request).await,
-        false => refusal(StatusCode::FORBIDDEN, "this server answers only its own page").into_response(),
+        false => refusal(
+            StatusCode::FORBIDDEN,
+            "this server accepts requests from its own page only",
+        )
+        .into_response(),
     };
-    let said = [
+    let security = [
         (
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -111,7 +119,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
             "same-origin",
         ),
     ];
-    for (name, value) in said {
+    for (name, value) in security {
         response
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));
@@ -133,11 +141,11 @@ fn is_ours(headers: &HeaderMap, hosts: &[String]) -> bool {
 
 fn file(path: &str) -> Result<Response, Refusal> {
     let found = page::file(path);
-    let (kind, content) = found.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such page"))?;
+    let (kind, content) = found.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such file"))?;
     Ok(([(header::CONTENT_TYPE, kind)], content).into_response())
 }
 
-/// Why a request is not answered.
+/// The error response to a request that is refused.
 struct Refusal {
     status: StatusCode,
     message: String,
@@ -158,39 +166,40 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The body of a request of this kind. A foreign page cannot send either kind without asking first.
+/// The body of a request, if its content type is `kind`. Browsers send neither content type used here to another origin
+/// without a CORS preflight request.
 async fn body(request: Request, kind: &str) -> Result<Bytes, Refusal> {
     let given = request.headers().get(header::CONTENT_TYPE);
     if given.is_none_or(|given| given != kind) {
-        let message = format!("this takes {kind}");
+        let message = format!("the content type must be {kind}");
         return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let whole = to_bytes(request.into_body(), LARGEST).await;
     whole.map_err(|_| {
-        let message = format!("that is more than {} MB", LARGEST >> 20);
+        let message = format!("the request body is larger than {} MB", LARGEST >> 20);
         refusal(StatusCode::PAYLOAD_TOO_LARGE, message)
     })
 }
 
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let read = serde_json::from_slice(bytes);
-    read.map_err(|error| refusal(StatusCode::BAD_REQUEST, format!("not a question: {error}")))
+    read.map_err(|error| refusal(StatusCode::BAD_REQUEST, format!("malformed request: {error}")))
 }
 
-/// What is to be done for a question.
-type Work = Box<dyn FnOnce(&Line<'_>) -> wstar::Result<Value> + Send>;
+/// The computation that answers a request.
+type Work = Box<dyn FnOnce(&Line<'_>) -> wstar::data::error::Result<Value> + Send>;
 
 async fn ask(
     State(shared): State<Arc<Shared>>,
-    Path(question): Path<String>,
+    Path(name): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
     let bytes = body(request, "application/json").await?;
-    answer(&shared, work(&question, &bytes)?)
+    answer(&shared, work(&name, &bytes)?)
 }
 
-fn work(question: &str, bytes: &[u8]) -> Result<Work, Refusal> {
-    Ok(match question {
+fn work(name: &str, bytes: &[u8]) -> Result<Work, Refusal> {
+    Ok(match name {
         "data" => {
             let data = parsed(bytes)?;
             Box::new(|_| Ok(json!(Plane::of(data)?)))
@@ -215,11 +224,11 @@ fn work(question: &str, bytes: &[u8]) -> Result<Work, Refusal> {
             let request = parsed(bytes)?;
             Box::new(|line| surface::surface(request, line))
         }
-        _ => return Err(refusal(StatusCode::NOT_FOUND, "there is no such question")),
+        _ => return Err(refusal(StatusCode::NOT_FOUND, "there is no such request")),
     })
 }
 
-/// The name of a file, and which of its columns are drawn.
+/// Query parameters of `/api/read`: the name of the file, and the two columns to draw.
 #[derive(Deserialize)]
 struct Named {
     name: String,
@@ -240,38 +249,38 @@ async fn read(
     answer(&shared, Box::new(work))
 }
 
-/// Works on a thread of its own, and sends lines as they come.
+/// Runs `work` on a blocking thread and streams its messages as they are produced.
 fn answer(shared: &Shared, work: Work) -> Result<Response, Refusal> {
-    let place = Arc::clone(&shared.free).try_acquire_owned().map_err(|_| {
-        let message = "too many fits are running: wait for one to end";
+    let permit = Arc::clone(&shared.free).try_acquire_owned().map_err(|_| {
+        let message = "too many fits are running: wait until one ends";
         refusal(StatusCode::SERVICE_UNAVAILABLE, message)
     })?;
     let gone = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel::<Bytes>(64);
     let line_gone = Arc::clone(&gone);
     tokio::task::spawn_blocking(move || {
-        let tell = |value: Value| {
-            // Whoever has hung up needs no more word; the fit hears of it at its next step.
+        let send = |value: Value| {
+            // Sending fails if the client has disconnected; the fit then stops at its next step.
             let _ = sender.blocking_send(Bytes::from(format!("{value}\n")));
         };
         let line = Line {
-            tell: &tell,
+            tell: &send,
             gone: line_gone,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&line)));
-        tell(match outcome {
+        send(match outcome {
             Ok(Ok(answer)) => json!({"answer": answer}),
-            Ok(Err(error)) => json!({"error": error.to_string()}),
+            Ok(Err(error)) => json!({"error": error.worded(&Controls)}),
             Err(_) => json!({"error": "an internal error: please report it with this page's address"}),
         });
-        drop(place);
+        drop(permit);
     });
     let lines = Lines { receiver, gone };
     let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
     Ok((kind, Body::from_stream(lines)).into_response())
 }
 
-/// Lines on their way to the page. When they are dropped, nobody waits any more.
+/// The response body. It is dropped when the client disconnects, and sets `gone` then.
 struct Lines {
     receiver: mpsc::Receiver<Bytes>,
     gone: Arc<AtomicBool>,

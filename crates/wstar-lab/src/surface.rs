@@ -1,33 +1,34 @@
-//! The objective as a landscape over two of its parameters.
+//! The objective on a grid over two of its parameters.
 
 use serde_json::{Value, json};
+use wstar::data::error::{Error, Result};
 use wstar::data::{Classes, Dataset};
-use wstar::oracle::Local;
-use wstar::problem::Problem;
-use wstar::reduction::{Reduction, Totals};
-use wstar::settings::Settings;
-use wstar::{Error, Result};
+use wstar::problem::multiclass::Totals;
+use wstar::problem::objective::{Objective, Validation};
+use wstar::settings::{Method, Settings};
 
 use crate::plane::Plane;
 use crate::request::SurfaceRequest;
 use crate::trace::Line;
 
-/// The most values along an axis.
+/// Number of grid points along an axis. Cap: a finer grid is reduced to this.
 const MOST_VALUES: usize = 200;
-/// The most scores that a landscape may take; beyond it is looked at more coarsely.
+/// Number of scores computed for one surface, rows × grid points. Cap: beyond it the grid is coarser, but has at least
+/// 8 points along an axis.
 const MOST_SCORES: usize = 30_000_000;
 
-/// The values of the objective on a grid, row by row, the first axis across.
+/// The values of the objective on a grid, row by row; the first parameter varies fastest.
 pub(crate) fn surface(request: SurfaceRequest, line: &Line<'_>) -> Result<Value> {
-    let settings = request.settings;
-    settings.check()?;
-    let data = Plane::of(request.data)?.dataset(settings.method().is_regression())?;
-    let mut problem = problem(&data, &settings)?;
-    let parameters = problem.layout().len();
+    let options = request.settings;
+    let regression = options.method.is_some_and(Method::is_regression);
+    let data = Plane::of(request.data)?.dataset(regression)?;
+    let settings = options.for_target(data.target())?;
+    let mut objective = objective(&data, &settings)?;
+    let parameters = objective.problem.layout().len();
     let [first, second] = request.axes;
     if request.at.len() != parameters || first >= parameters || second >= parameters || first == second {
         return Err(Error::settings(format!(
-            "the problem has {parameters} parameters, and two of them span a surface"
+            "the objective has {parameters} parameters, and two of them span a surface"
         )));
     }
     let ends = request.range.as_flattened();
@@ -46,14 +47,14 @@ pub(crate) fn surface(request: SurfaceRequest, line: &Line<'_>) -> Result<Value>
         for column in 0..steps {
             at[first] = value(request.range[0], column);
             at[second] = value(request.range[1], row);
-            values.push(problem.gradient(&at)?.objective);
+            values.push(objective.gradient(&at)?.objective);
         }
     }
     Ok(json!({"steps": steps, "range": request.range, "values": values}))
 }
 
-/// The one problem of settings whose rows have one score each.
-pub(crate) fn problem<'a>(data: &'a Dataset, settings: &Settings) -> Result<Problem<'a>> {
+/// The objective of convex settings with a single subproblem and one score per row; an error for all other settings.
+pub(crate) fn objective<'a>(data: &'a Dataset, settings: &Settings) -> Result<Objective<'a>> {
     let classes = data.classes().cloned().unwrap_or(Classes::NONE);
     let totals = Totals::of(&mut &*data)?;
     let no_surface = || {
@@ -62,20 +63,11 @@ pub(crate) fn problem<'a>(data: &'a Dataset, settings: &Settings) -> Result<Prob
             settings.method().name()
         ))
     };
-    if !settings.method().is_convex() {
-        return Err(no_surface());
-    }
-    let reduction = Reduction::new(settings, &classes, data.features(), &totals)?;
-    let (&[part], 1) = (reduction.parts.as_slice(), reduction.definition.layout.outputs) else {
+    let own = settings.regularized().ok_or_else(no_surface)?;
+    let reduction = own.reduction(&classes, data.features(), &totals)?;
+    let (&[part], 1) = (reduction.parts.as_slice(), reduction.problem.layout().outputs) else {
         return Err(no_surface());
     };
-    let definition = &reduction.definition;
     let rows = reduction.rows(part, data)?;
-    Ok(Problem {
-        loss: definition.loss,
-        penalty: definition.penalty,
-        intercept: definition.intercept,
-        oracle: Box::new(Local::new(rows, definition.loss, definition.layout)),
-        rows: None,
-    })
+    Ok(Objective::in_memory(reduction.problem, rows, Validation::Done))
 }

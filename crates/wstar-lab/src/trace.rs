@@ -1,4 +1,4 @@
-//! The steps of a fit, kept so that the page can go through them; and word of how far it has got.
+//! The recorded steps of a fit, which the page replays, and the progress messages of a running fit.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,22 +7,23 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use wstar::model::Hyperplane;
-use wstar::watch::{Iteration, Progress, Step, Stride, Watch};
+use wstar::data::linear::Hyperplane;
+use wstar::data::run::{Iteration, Progress, Step, Stride, Watch};
 
-/// More steps than this are thinned out: every look, then every mistake, then every second one ….
+/// Number of recorded steps. Cap: beyond it, mistake-driven learners keep only their mistakes, and then every list
+/// keeps every 2nd step, every 4th step, and so on.
 const MOST_STEPS: usize = 2_000;
-/// Word of progress is given this often at most.
+/// Least time between two progress messages. Cap: more frequent messages are dropped.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// Where word of a running question goes, and whether anyone still waits for its answer.
+/// The connection to the client of a running request: a channel for messages, and whether the client has disconnected.
 pub(crate) struct Line<'a> {
     pub(crate) tell: &'a (dyn Fn(Value) + Sync),
     pub(crate) gone: Arc<AtomicBool>,
 }
 
 impl Line<'_> {
-    /// Whether to go on.
+    /// Breaks if the client has disconnected.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
         match self.gone.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
@@ -31,41 +32,45 @@ impl Line<'_> {
     }
 }
 
-/// One look of a mistake-driven learner at an example.
+/// One step of a mistake-driven learner, which processes one example.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Look {
     pub(crate) step: u64,
     pub(crate) row: u64,
-    /// Which discriminant looked.
+    /// Index of the discriminant that processed the example.
     pub(crate) k: usize,
     pub(crate) score: f64,
     pub(crate) mistake: bool,
-    /// Mistakes up to here.
+    /// Number of mistakes up to and including this step.
     pub(crate) mistakes: u64,
     pub(crate) plane: Hyperplane,
-    /// No hyperplane has a larger margin, for methods that know.
+    /// Upper bound on the margin of every hyperplane, for methods that compute one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) upper: Option<f64>,
 }
 
-/// One point of a solver.
+/// One iterate of a solver.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Iterate {
     pub(crate) step: u64,
     pub(crate) solver: &'static str,
-    /// Not known between the iterations of a stochastic solver.
+    /// Unknown between the iterations of a stochastic solver.
     pub(crate) objective: Option<f64>,
     pub(crate) gap: Option<f64>,
     pub(crate) rate: Option<f64>,
     pub(crate) planes: Vec<Hyperplane>,
 }
 
-/// A list that keeps every step, or every second, fourth … one when there are too many.
+/// A list of bounded length: it keeps every step, and from `MOST_STEPS` on every 2nd, every 4th and so on.
 #[derive(Debug)]
 struct Thinned<T> {
+    /// The steps kept so far.
     kept: Vec<T>,
+    /// One step in `every` is kept; a power of two.
     every: u64,
-    met: u64,
+    /// Number of steps pushed; decides which ones are kept.
+    pushed: u64,
+    /// The last step pushed, if it was not kept.
     last: Option<T>,
 }
 
@@ -74,46 +79,48 @@ impl<T: Clone> Thinned<T> {
         Thinned {
             kept: Vec::new(),
             every: 1,
-            met: 0,
+            pushed: 0,
             last: None,
         }
     }
 
     fn push(&mut self, step: T) {
-        self.met += 1;
-        if !(self.met - 1).is_multiple_of(self.every) {
+        self.pushed += 1;
+        if !(self.pushed - 1).is_multiple_of(self.every) {
             self.last = Some(step);
             return;
         }
         self.last = None;
         self.kept.push(step);
         if self.kept.len() > MOST_STEPS {
-            let mut place = 0;
+            let mut position = 0;
             self.kept.retain(|_| {
-                place += 1;
-                place % 2 == 1
+                position += 1;
+                position % 2 == 1
             });
             self.every *= 2;
         }
     }
 
-    /// What was kept, and the last of all.
+    /// The kept steps, followed by the last step if it was not kept.
     fn finish(mut self) -> Vec<T> {
         self.kept.extend(self.last);
         self.kept
     }
 }
 
-/// Watches a fit.
+/// A [`Watch`] that records the steps of a fit and reports its progress.
 pub(crate) struct Recorder<'a> {
     line: &'a Line<'a>,
+    /// Whether the request asks for a trace.
     wanted: bool,
     looks: Thinned<Look>,
     mistakes: u64,
-    /// Whether looks without a mistake are still kept.
+    /// Whether steps without a mistake are still kept.
     every_look: bool,
     iterates: Thinned<Iterate>,
-    told: Instant,
+    /// When the last progress message was sent.
+    last_message: Instant,
 }
 
 impl<'a> Recorder<'a> {
@@ -125,25 +132,25 @@ impl<'a> Recorder<'a> {
             mistakes: 0,
             every_look: true,
             iterates: Thinned::new(),
-            told: Instant::now(),
+            last_message: Instant::now(),
         }
     }
 
-    /// The looks, and whether they are all.
+    /// Takes the recorded steps of a mistake-driven learner. The flag is true if no step was left out.
     pub(crate) fn looks(&mut self) -> (Vec<Look>, bool) {
         let looks = std::mem::replace(&mut self.looks, Thinned::new());
         let all = self.every_look && looks.every == 1;
         (looks.finish(), all)
     }
 
-    /// The points of solvers.
+    /// Takes the recorded iterates of the solvers.
     pub(crate) fn iterates(&mut self) -> Vec<Iterate> {
         std::mem::replace(&mut self.iterates, Thinned::new()).finish()
     }
 
-    fn tell(&mut self, text: impl FnOnce() -> String) -> ControlFlow<()> {
-        if self.told.elapsed() >= OFTEN {
-            self.told = Instant::now();
+    fn report(&mut self, text: impl FnOnce() -> String) -> ControlFlow<()> {
+        if self.last_message.elapsed() >= OFTEN {
+            self.last_message = Instant::now();
             (self.line.tell)(json!({"progress": text()}));
         }
         self.line.flow()
@@ -163,7 +170,7 @@ impl Watch for Recorder<'_> {
         if self.every_look && self.looks.kept.len() >= MOST_STEPS {
             self.every_look = false;
             self.looks.kept.retain(|look| look.mistake);
-            self.looks.met = self.looks.kept.len() as u64;
+            self.looks.pushed = self.looks.kept.len() as u64;
             if !step.mistake {
                 return self.line.flow();
             }
@@ -195,9 +202,9 @@ impl Watch for Recorder<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.tell(|| {
+        self.report(|| {
             format!(
-                "pass {}, {} looked at, {} updates",
+                "pass {}, {} examples, {} updates",
                 progress.passes, progress.seen, progress.updates
             )
         })
@@ -215,15 +222,15 @@ impl Watch for Recorder<'_> {
                 planes: planes(iteration.parameters, iteration.layout),
             });
         }
-        self.tell(|| format!("{}, iteration {}", iteration.solver, iteration.iteration))
+        self.report(|| format!("{}, iteration {}", iteration.solver, iteration.iteration))
     }
 
     fn certifying(&mut self) {
-        let _ = self.tell(|| "checking the result against the data".into());
+        let _ = self.report(|| "checking the result against the data".into());
     }
 }
 
-fn planes(parameters: &[f64], layout: wstar::oracle::Layout) -> Vec<Hyperplane> {
+fn planes(parameters: &[f64], layout: wstar::data::linear::Layout) -> Vec<Hyperplane> {
     let plane = |k: usize| {
         let (weights, intercept) = layout.output(parameters, k);
         Hyperplane::new(weights.to_vec(), intercept)
@@ -237,15 +244,15 @@ mod tests {
 
     #[test]
     fn a_long_list_is_thinned_and_keeps_both_ends() {
-        for many in [0, 1, MOST_STEPS, MOST_STEPS + 1, 10 * MOST_STEPS + 3] {
+        for length in [0, 1, MOST_STEPS, MOST_STEPS + 1, 10 * MOST_STEPS + 3] {
             let mut list = Thinned::new();
-            (0..many).for_each(|step| list.push(step));
+            (0..length).for_each(|step| list.push(step));
             let kept = list.finish();
-            assert!(kept.len() <= MOST_STEPS + 2, "{} of {many}", kept.len());
-            assert_eq!(kept.first(), (many > 0).then_some(&0));
-            assert_eq!(kept.last().copied(), many.checked_sub(1));
+            assert!(kept.len() <= MOST_STEPS + 2, "{} of {length}", kept.len());
+            assert_eq!(kept.first(), (length > 0).then_some(&0));
+            assert_eq!(kept.last().copied(), length.checked_sub(1));
             assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
-            assert!(many > MOST_STEPS || kept.len() == many);
+            assert!(length > MOST_STEPS || kept.len() == length);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The server from outside: what it answers, whom it refuses, and what it survives.
+//! The server from outside: its responses, the requests that it rejects, and the input that it survives.
 
-// Helpers of tests may fail like tests.
+// Test helpers may panic, as tests may.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ impl Running {
         stream
     }
 
-    /// Sends bytes as they are; gives the status and the body.
+    /// Sends raw bytes; returns the status and the body.
     fn send(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         stream.write_all(request).unwrap();
@@ -62,20 +62,20 @@ impl Running {
         self.send(text.as_bytes())
     }
 
-    /// The last line of what comes back.
-    fn ask(&self, question: &str, body: &Value) -> Value {
-        let (_, text) = self.request("POST", &format!("/api/{question}"), &[JSON], &body.to_string());
+    /// The last line of the response.
+    fn ask(&self, name: &str, body: &Value) -> Value {
+        let (_, text) = self.request("POST", &format!("/api/{name}"), &[JSON], &body.to_string());
         lines(&text).pop().unwrap_or_default()
     }
 
-    fn answer(&self, question: &str, body: &Value) -> Value {
-        let told = self.ask(question, body);
-        assert!(told.get("error").is_none(), "{told}");
-        told["answer"].clone()
+    fn answer(&self, name: &str, body: &Value) -> Value {
+        let response = self.ask(name, body);
+        assert!(response.get("error").is_none(), "{response}");
+        response["answer"].clone()
     }
 }
 
-/// The status and the body, whose chunks have their sizes on lines of their own.
+/// The status and the body; in chunked encoding, the sizes of the chunks are on lines of their own.
 fn read(stream: &mut TcpStream) -> (u16, String) {
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -134,7 +134,7 @@ fn other_hosts_and_other_pages_are_refused() {
     }
     let without = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
     assert_ne!(lab.send(without).0, 200, "no Host at all");
-    // A form on a foreign page can send plain text without asking first; so plain text is no question.
+    // A form on another site can send plain text without a preflight request, so plain text is rejected.
     let plain = [("Content-Type", "text/plain")];
     assert_eq!(lab.request("POST", "/api/fit", &plain, "{}").0, 415);
     assert_eq!(
@@ -144,7 +144,7 @@ fn other_hosts_and_other_pages_are_refused() {
 }
 
 #[test]
-fn malformed_requests_are_survived() {
+fn malformed_requests_are_rejected() {
     let lab = Running::start();
     for body in [
         "",
@@ -156,10 +156,10 @@ fn malformed_requests_are_survived() {
     ] {
         let (status, text) = lab.request("POST", "/api/fit", &[JSON], body);
         assert_eq!(status, 400, "{body:?}");
-        assert!(text.contains("not a question"), "{text}");
+        assert!(text.contains("malformed request"), "{text}");
     }
     assert_ne!(lab.send(b"\x16\x03\x01 this is not http\r\n\r\n").0, 200);
-    // A body that never comes.
+    // A body that never arrives.
     let mut stream = lab.connect();
     stream.write_all(lab.head("/api/fit", 100).as_bytes()).unwrap();
     drop(stream);
@@ -172,10 +172,14 @@ fn malformed_requests_are_survived() {
         json!({"set": {"name": "nothing"}}),
         made("rings", 1_000_000_000, 0),
     ] {
-        let told = lab.ask("fit", &json!({"data": data, "settings": settings("perceptron")}));
-        assert!(told["error"].is_string(), "{told}");
+        let response = lab.ask("fit", &json!({"data": data, "settings": settings("perceptron")}));
+        assert!(response["error"].is_string(), "{response}");
     }
-    assert_eq!(lab.request("GET", "/", &[], "").0, 200, "still there");
+    assert_eq!(
+        lab.request("GET", "/", &[], "").0,
+        200,
+        "the server is still running"
+    );
 }
 
 #[test]
@@ -186,17 +190,21 @@ fn a_body_beyond_the_limit_is_refused() {
     stream
         .write_all(lab.head("/api/fit", body.len()).as_bytes())
         .unwrap();
-    // The server may close its ears in the middle; then not even its refusal is sure to arrive.
-    let heard = stream.write_all(body.as_bytes()).is_ok();
+    // The server may close the connection before the end of the body; then its error response may be lost too.
+    let sent = stream.write_all(body.as_bytes()).is_ok();
     let (status, _) = read(&mut stream);
-    assert!(status == 413 || (!heard && status == 0), "{status}");
-    assert_eq!(lab.request("GET", "/", &[], "").0, 200, "still there");
+    assert!(status == 413 || (!sent && status == 0), "{status}");
+    assert_eq!(
+        lab.request("GET", "/", &[], "").0,
+        200,
+        "the server is still running"
+    );
 }
 
 #[test]
-fn only_so_many_questions_at_a_time_and_hanging_up_cancels() {
+fn concurrent_requests_are_limited_and_disconnecting_cancels_one() {
     let lab = Running::start();
-    // The fewest errors of many points that overlap take longer than anyone waits.
+    // The minimum error of many overlapping points takes too long to wait for.
     let data = json!({"make": {"kind": "overlap", "rows": 3000, "spread": 3.0}});
     let body = json!({"data": data, "settings": settings("min-error")}).to_string();
     let busy: Vec<TcpStream> = (0..8)
@@ -209,7 +217,7 @@ fn only_so_many_questions_at_a_time_and_hanging_up_cancels() {
         .collect();
     let small =
         json!({"data": points(&[0.0, 1.0], &[0.0, 1.0], &[0, 1]), "settings": settings("perceptron")});
-    let until = |full: bool| {
+    let wait_until = |full: bool| {
         let start = Instant::now();
         loop {
             let (status, text) = lab.request("POST", "/api/fit", &[JSON], &small.to_string());
@@ -220,9 +228,9 @@ fn only_so_many_questions_at_a_time_and_hanging_up_cancels() {
             thread::sleep(Duration::from_millis(20));
         }
     };
-    assert!(until(true).contains("too many fits"));
+    assert!(wait_until(true).contains("too many fits"));
     drop(busy);
-    assert!(until(false).contains("answer"), "the places are free again");
+    assert!(wait_until(false).contains("answer"), "no permit was returned");
 }
 
 #[test]
@@ -276,7 +284,7 @@ fn a_soft_margin_comes_with_multipliers_and_slacks() {
 }
 
 #[test]
-fn inseparable_points_come_with_the_few_that_prove_it() {
+fn inseparable_points_come_with_their_proof() {
     let lab = Running::start();
     let data = points(&[0.0, 1.0, 0.0, 1.0], &[0.0, 1.0, 1.0, 0.0], &[0, 0, 1, 1]);
     let found = lab.answer("separate", &json!({ "data": data }));
@@ -292,13 +300,13 @@ fn inseparable_points_come_with_the_few_that_prove_it() {
 }
 
 #[test]
-fn methods_are_compared_and_told_one_by_one() {
+fn compared_methods_are_sent_one_by_one() {
     let lab = Running::start();
     let methods = ["logistic", "min-error", "least-squares"];
     let body = json!({"data": made("overlap", 40, 1), "methods": methods}).to_string();
     let (_, text) = lab.request("POST", "/api/compare", &[JSON], &body);
-    let told = lines(&text);
-    let rows: Vec<&Value> = told.iter().filter_map(|line| line.get("row")).collect();
+    let messages = lines(&text);
+    let rows: Vec<&Value> = messages.iter().filter_map(|line| line.get("row")).collect();
     assert_eq!(rows.len(), 3);
     let errors = |k: usize| rows[k]["errors"].as_u64().unwrap();
     assert!(errors(1) <= errors(0));
@@ -307,7 +315,7 @@ fn methods_are_compared_and_told_one_by_one() {
 }
 
 #[test]
-fn a_landscape_has_its_least_value_at_the_optimum() {
+fn a_surface_has_its_minimum_at_the_optimum() {
     let lab = Running::start();
     let data = made("line", 30, 3);
     let wanted = settings("least-squares");
@@ -321,12 +329,12 @@ fn a_landscape_has_its_least_value_at_the_optimum() {
     let values: Vec<f64> = values.map(|value| value.as_f64().unwrap()).collect();
     assert_eq!(values.len(), 21 * 21);
     let least = (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b]));
-    assert_eq!(least, Some(10 * 21 + 10), "in the middle");
+    assert_eq!(least, Some(10 * 21 + 10), "the minimum is in the middle");
     let objective = fit["objective"].as_f64().unwrap();
     assert!((values[10 * 21 + 10] - objective).abs() < 1e-9 * objective);
-    let senseless = json!({"data": data, "settings": wanted, "axes": [0, 0], "at": [w, b], "steps": 5,
+    let equal_axes = json!({"data": data, "settings": wanted, "axes": [0, 0], "at": [w, b], "steps": 5,
                            "range": [[0, 1], [0, 1]]});
-    assert!(lab.ask("surface", &senseless)["error"].is_string());
+    assert!(lab.ask("surface", &equal_axes)["error"].is_string());
 }
 
 #[test]
@@ -342,7 +350,7 @@ fn a_file_is_read_as_the_command_line_reads_it() {
 }
 
 #[test]
-fn decisions_that_no_line_tells_come_on_a_grid() {
+fn nonlinear_decisions_come_on_a_grid() {
     let lab = Running::start();
     let view = json!({"x": [-4.0, 4.0], "y": [-4.0, 4.0], "columns": 40, "rows": 40});
     let body = json!({"data": made("rings", 200, 1), "settings": settings("gaussian"), "view": view});
@@ -350,11 +358,11 @@ fn decisions_that_no_line_tells_come_on_a_grid() {
     let class = fit["regions"]["class"].as_array().unwrap();
     assert_eq!(class.len(), 1600);
     assert_eq!(class[20 * 40 + 20], 0, "the middle belongs to the disc");
-    assert_eq!(class[0], 1, "the corner to the ring");
+    assert_eq!(class[0], 1, "the corner belongs to the ring");
 }
 
 #[test]
-fn a_margin_is_bounded_only_once_both_classes_were_met() {
+fn a_margin_is_bounded_only_after_a_point_of_each_class() {
     let lab = Running::start();
     let data = points(&[0.0, 1.0, 4.0, 3.0], &[0.0, 0.5, 1.0, 3.0], &[0, 0, 1, 1]);
     let body = json!({"data": data, "settings": settings("kozinec"), "trace": true});

@@ -1,4 +1,4 @@
-// What the page draws with.
+// The d3 modules that the page uses.
 export { extent } from "d3-array";
 export { axisBottom, axisLeft } from "d3-axis";
 export { contours } from "d3-contour";

@@ -1,4 +1,4 @@
-// Puts the licence of every module that was bundled beside the bundle.
+// Writes the licences of all bundled modules next to the bundle.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 
 const bundled = readdirSync("node_modules").filter((name) => name.startsWith("d3-") || name === "internmap").sort();

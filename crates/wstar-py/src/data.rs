@@ -1,14 +1,14 @@
-//! Data sets from what Python hands over.
+//! Conversion of Python arguments to data sets.
 
 use numpy::{PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wstar::Error;
-use wstar::data::{Classes, Dataset, Design, Origin, Schema, Target};
+use wstar::data::error::Error;
+use wstar::data::{Classes, ColumnSource, Dataset, Design, Schema, Target};
 
 use crate::matrix::{Matrix, scattered};
 
-/// What is to be predicted: classes by number and name, or real numbers.
+/// The target: class indices and class names, or real numbers.
 #[derive(FromPyObject)]
 pub(crate) enum Goal<'py> {
     #[pyo3(transparent)]
@@ -17,7 +17,7 @@ pub(crate) enum Goal<'py> {
     Real(PyReadonlyArray1<'py, f64>),
 }
 
-/// The number of each row's class, in bytes where there are few classes.
+/// The class index of each row, as bytes if there are few classes.
 #[derive(FromPyObject)]
 pub(crate) enum Codes<'py> {
     #[pyo3(transparent)]
@@ -38,7 +38,7 @@ impl Codes<'_> {
     }
 }
 
-/// A data set of Python's.
+/// A data set as Python passes it.
 #[derive(FromPyObject)]
 pub(crate) struct Table<'py> {
     #[pyo3(item)]
@@ -47,15 +47,15 @@ pub(crate) struct Table<'py> {
     y: Goal<'py>,
     #[pyo3(item)]
     weights: Option<PyReadonlyArray1<'py, f64>>,
-    /// What the columns are called; sparse ones without names are numbered from 1.
+    /// The names of the columns; sparse columns without names are numbered from 1.
     #[pyo3(item)]
     features: Option<Vec<String>>,
-    /// What the target is called.
+    /// The name of the target.
     #[pyo3(item)]
     target: Option<String>,
 }
 
-/// All of a data set but its rows.
+/// A data set without its design matrix.
 pub(crate) struct Labels {
     target: Target,
     weights: Option<Vec<f64>>,
@@ -64,7 +64,7 @@ pub(crate) struct Labels {
 }
 
 impl Table<'_> {
-    /// All of it but the rows, read.
+    /// Copies and checks everything except the design matrix.
     pub(crate) fn labels(&self) -> PyResult<Labels> {
         let target = match &self.y {
             Goal::Classes((codes, classes)) => {
@@ -92,45 +92,24 @@ impl Table<'_> {
 }
 
 impl Labels {
-    /// The data set of these labels and a design.
+    /// Combines the labels and a design into a data set. Columns without names are matched with a model by position.
     pub(crate) fn with(self, design: Design) -> Result<Dataset, Error> {
-        let rows = match &self.target {
-            Target::Classes { codes, .. } => codes.len(),
-            Target::Real(values) => values.len(),
-            Target::Unknown => design.rows(),
-        };
-        let weights = self.weights.as_ref().map_or(rows, Vec::len);
-        if rows != design.rows() || weights != rows {
-            return Err(Error::data(format!(
-                "{} rows, {rows} labels, {weights} weights",
-                design.rows()
-            )));
-        }
+        let named = self.features.is_some();
         let mut schema = match self.features {
             Some(names) => Schema::numeric(names),
             None if design.is_sparse() => Schema {
-                origin: Origin::Indexed { base: 1 },
+                origin: ColumnSource::Indexed { base: 1 },
                 columns: Vec::new(),
                 features: design.features(),
                 ..Schema::numbered(0)
             },
             None => Schema::numbered(design.features()),
         };
-        if schema.features != design.features() {
-            return Err(Error::data(format!(
-                "{} names for {} columns",
-                schema.features,
-                design.features()
-            )));
-        }
         schema.target = self.target_name;
-        Ok(Dataset {
-            source: "X".into(),
-            design,
-            target: self.target,
-            weights: self.weights,
-            schema,
-            notes: Vec::new(),
-        })
+        let mut data = Dataset::new(design, self.target, schema)?.with_source("X");
+        if let Some(weights) = self.weights {
+            data = data.with_weights(weights)?;
+        }
+        Ok(if named { data } else { data.by_position() })
     }
 }

@@ -1,14 +1,14 @@
-//! Matrices of Python, read where they lie.
+//! Matrices of Python, read without a copy.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wstar::Error;
-use wstar::data::{Columns, Csr, Dense, Design};
-use wstar::kernel::memory::lend;
+use wstar::data::error::Error;
+use wstar::data::{ColumnMajor, Csr, Dense, Design};
+use wstar::numeric::buffer::lend;
 
-/// A two-dimensional numpy array, or the parts of a scipy matrix in compressed rows: where rows start, the
-/// columns and values of the entries, and the number of columns.
+/// A two-dimensional numpy array, or the arrays of a scipy CSR matrix: row starts, column indices and values of the
+/// entries, and the number of columns.
 #[derive(FromPyObject)]
 pub(crate) enum Matrix<'py> {
     #[pyo3(transparent)]
@@ -28,7 +28,7 @@ type Sparse<'py, T> = (
     usize,
 );
 
-/// The memory of a matrix, which may go to another thread.
+/// The borrowed memory of a matrix. Unlike the Python object, it can be sent to another thread.
 #[derive(Clone, Copy)]
 pub(crate) enum Borrowed<'a> {
     Dense64(&'a [f64], Shape),
@@ -41,7 +41,7 @@ pub(crate) enum Borrowed<'a> {
 pub(crate) struct Shape {
     rows: usize,
     features: usize,
-    /// Whether the values lie row by row.
+    /// Whether the values are stored in row-major order.
     by_row: bool,
 }
 
@@ -56,7 +56,7 @@ impl Shape {
     }
 }
 
-/// The rows of a small table.
+/// Copies the rows of a small array.
 pub(crate) fn rows_of(values: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<Vec<f64>>> {
     if !values.is_c_contiguous() {
         return Err(scattered(()));
@@ -67,11 +67,11 @@ pub(crate) fn rows_of(values: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<Vec<f6
 }
 
 pub(crate) fn scattered<E>(_: E) -> PyErr {
-    PyValueError::new_err("the array does not lie together in memory")
+    PyValueError::new_err("the array is not contiguous in memory")
 }
 
 impl Matrix<'_> {
-    /// Where its values lie.
+    /// Borrows the memory of the matrix; an error if it is not contiguous.
     pub(crate) fn borrow(&self) -> PyResult<Borrowed<'_>> {
         Ok(match self {
             Matrix::Dense64(array) => {
@@ -105,7 +105,7 @@ impl Borrowed<'_> {
         }
     }
 
-    /// How many values are stored.
+    /// The number of stored values.
     pub(crate) fn stored(&self) -> usize {
         match self {
             Borrowed::Dense64(values, _) | Borrowed::Sparse64(_, _, values, _) => values.len(),
@@ -113,21 +113,21 @@ impl Borrowed<'_> {
         }
     }
 
-    /// Runs something on a design that lies in this memory.
+    /// Runs `run` on a design that reads this memory without a copy.
     pub(crate) fn with_design<R>(self, run: impl FnOnce(Design) -> Result<R, Error>) -> Result<R, Error> {
         match self {
             Borrowed::Dense64(values, shape) => lend(values, |values| {
                 let (rows, features) = (shape.rows, shape.features);
                 run(match shape.by_row {
                     true => Design::Dense64(Dense::new(values, rows, features)?),
-                    false => Design::Columns64(Columns::new(values, rows, features)?),
+                    false => Design::Columns64(ColumnMajor::new(values, rows, features)?),
                 })
             }),
             Borrowed::Dense32(values, shape) => lend(values, |values| {
                 let (rows, features) = (shape.rows, shape.features);
                 run(match shape.by_row {
                     true => Design::Dense32(Dense::new(values, rows, features)?),
-                    false => Design::Columns32(Columns::new(values, rows, features)?),
+                    false => Design::Columns32(ColumnMajor::new(values, rows, features)?),
                 })
             }),
             Borrowed::Sparse64(starts, indices, values, features) => lend(starts, |starts| {

@@ -1,4 +1,4 @@
-//! Fits, and the models that come of them.
+//! Functions that fit models, and the fitted model as a Python class.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,27 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use wstar::Error;
 use wstar::bayes::naive::Tally;
-use wstar::data::{Dataset, Design};
-use wstar::fit::{Origin, fit_batch, fit_from};
-use wstar::model::{Model, SupportVectors, support_vectors};
-use wstar::settings::Settings;
+use wstar::data::Dataset;
+use wstar::data::error::Error;
+use wstar::estimate::{Start, fit_batch, fit_from};
+use wstar::model::{Model, Scores, SupportVectors, support_vectors};
+use wstar::settings::Options;
 
 use crate::data::Table;
 use crate::matrix::{Matrix, rows_of, scattered};
 use crate::raise;
-use crate::run::run;
+use crate::run::{run, run_as};
+use crate::wording::Keywords;
 
-/// The rows of support vectors, in order, and their multipliers times their labels.
+/// The row indices of the support vectors in ascending order, and their αᵢyᵢ.
 type Support<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
 /// A fitted model.
 #[pyclass(frozen, module = "wstar._engine")]
 pub(crate) struct Fitted(Model);
 
-/// Fits a model: `settings` is a JSON document of the library's settings, `start` a model to start from.
+/// Fits a model. `settings` is a JSON document of the library's settings, `start` a model to start from.
 #[pyfunction]
 pub(crate) fn fit(
     py: Python<'_>,
@@ -37,7 +38,7 @@ pub(crate) fn fit(
     fit_and(py, data, settings, start, threads, |_, _| Ok(())).map(|(model, ())| model)
 }
 
-/// Fits a model, and looks at it and the data once more before these are given back.
+/// Fits a model and evaluates `look` on the model and the data before the data are released.
 fn fit_and<R: Send>(
     py: Python<'_>,
     data: Table<'_>,
@@ -46,14 +47,17 @@ fn fit_and<R: Send>(
     threads: usize,
     look: impl FnOnce(&Model, &Dataset) -> Result<R, Error> + Send,
 ) -> PyResult<(Fitted, R)> {
-    let settings = read(settings)?;
+    let settings: Options = read(settings)?;
     let (labels, matrix) = (data.labels()?, data.x.borrow()?);
     let start = start.map(|start| &start.get().0);
-    let (model, seen) = run(py, threads, |watch| {
+    let words = Keywords {
+        method: settings.method,
+    };
+    let (model, seen) = run_as(py, threads, &words, |watch| {
         matrix.with_design(|design| {
-            let origin = Origin {
+            let origin = Start {
                 model: start,
-                ..Origin::default()
+                ..Start::default()
             };
             let data = labels.with(design)?;
             let model = fit_from(&data, &settings, &origin, watch)?;
@@ -64,7 +68,7 @@ fn fit_and<R: Send>(
     Ok((Fitted(model), seen))
 }
 
-/// Fits a support vector machine, and tells the support vectors of each of its problems, with α·y.
+/// Fits a support vector machine. Returns the support vectors and αᵢyᵢ of each subproblem as well.
 #[pyfunction]
 pub(crate) fn fit_machine<'py>(
     py: Python<'py>,
@@ -82,7 +86,7 @@ pub(crate) fn fit_machine<'py>(
     Ok((model, found.into_iter().map(arrays).collect()))
 }
 
-/// Fits one model after another to the same data, each from where the last one ended; `take` is given each.
+/// Fits models to the same data in sequence, each started from the previous one, and calls `take` with each model.
 #[pyfunction]
 pub(crate) fn fit_each(
     py: Python<'_>,
@@ -91,17 +95,20 @@ pub(crate) fn fit_each(
     threads: usize,
     take: Py<PyAny>,
 ) -> PyResult<()> {
-    let settings: Vec<Settings> = settings.iter().map(|one| read(one)).collect::<PyResult<_>>()?;
+    let settings: Vec<Options> = settings.iter().map(|one| read(one)).collect::<PyResult<_>>()?;
     let (labels, matrix) = (data.labels()?, data.x.borrow()?);
     let mut raised = None;
-    let ended = run(py, threads, |watch| {
+    let words = Keywords {
+        method: settings.first().and_then(|first| first.method),
+    };
+    let ended = run_as(py, threads, &words, |watch| {
         matrix.with_design(|design| {
-            wstar::fit::fit_each(&labels.with(design)?, &settings, watch, |model| {
+            wstar::select::fit_each(&labels.with(design)?, &settings, watch, |model| {
                 Python::attach(|py| take.call1(py, (Fitted(model),)))
                     .map(drop)
                     .map_err(|error| {
                         raised = Some(error);
-                        Error::settings("what was to be done with a model failed")
+                        Error::settings("the callback for a model failed")
                     })
             })
         })
@@ -109,18 +116,20 @@ pub(crate) fn fit_each(
     raised.map_or(ended, Err)
 }
 
-fn read(settings: &str) -> PyResult<Settings> {
+fn read(settings: &str) -> PyResult<Options> {
     serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Sums of naive Bayes over rows: the weight of each class, its counts or means, and for Gaussians its squared deviations.
+/// Sufficient statistics of naive Bayes: the weight of each class, its counts or means, and its squared deviations if
+/// the features are Gaussian.
 type Tallied<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray2<f64>>,
     Option<Bound<'py, PyArray2<f64>>>,
 );
 
-/// Adds rows to sums of naive Bayes: the new sums, and the model they stand for, if every class has been seen.
+/// Adds rows to the sufficient statistics of naive Bayes. Returns the new statistics, and the model that they define
+/// if every class has occurred.
 #[pyfunction]
 pub(crate) fn tally<'py>(
     py: Python<'py>,
@@ -130,10 +139,13 @@ pub(crate) fn tally<'py>(
     seen: u64,
     threads: usize,
 ) -> PyResult<(Tallied<'py>, Option<Fitted>)> {
-    let settings = read(settings)?;
+    let settings: Options = read(settings)?;
+    let words = Keywords {
+        method: settings.method,
+    };
     let (labels, matrix) = (data.labels()?, data.x.borrow()?);
     let before = before.map(|sums| sums.read()).transpose()?;
-    let (tally, model) = run(py, threads, |_| {
+    let (tally, model) = run_as(py, threads, &words, |_| {
         matrix.with_design(|design| fit_batch(&labels.with(design)?, &settings, before, seen))
     })?;
     let features = tally.firsts.first().map_or(0, Vec::len);
@@ -146,7 +158,7 @@ pub(crate) fn tally<'py>(
     Ok((sums, model.map(Fitted)))
 }
 
-/// Sums of naive Bayes as they come from Python.
+/// Sufficient statistics of naive Bayes as Python passes them.
 #[derive(FromPyObject)]
 pub(crate) struct Sums<'py>(
     PyReadonlyArray1<'py, f64>,
@@ -169,23 +181,15 @@ fn wide(scores: Vec<f64>, columns: usize, py: Python<'_>) -> PyResult<Bound<'_, 
     PyArray1::from_vec(py, scores).reshape([rows, columns])
 }
 
-/// Weights, one row a hyperplane, and intercepts.
+/// Weights, one row per hyperplane, and intercepts.
 type Planes<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 impl Fitted {
-    /// Runs something on a design with the model's scaling, which data of Python's do not have yet.
-    fn prepared<R>(&self, design: Design, run: impl FnOnce(&Design) -> Result<R, Error>) -> Result<R, Error> {
-        if design.features() != self.0.schema.features {
-            return Err(Error::data(format!(
-                "X has {} features, and the model {}",
-                design.features(),
-                self.0.schema.features
-            )));
-        }
-        match &self.0.schema.scaling {
-            Some(scaling) => run(&scaling.apply(design)?),
-            None => run(&design),
-        }
+    fn scored(&self, py: Python<'_>, x: &Matrix<'_>, threads: usize) -> PyResult<Scores> {
+        let matrix = x.borrow()?;
+        run(py, threads, |_| {
+            matrix.with_design(|design| self.0.scores(&Dataset::unlabelled(design)?))
+        })
     }
 }
 
@@ -203,7 +207,7 @@ impl Fitted {
         Model::from_json(bytes).map(Fitted).map_err(|error| raise(&error))
     }
 
-    /// Writes a model file, whole or not at all.
+    /// Writes a model file atomically.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         self.0.save(&path).map_err(|error| raise(&error))
     }
@@ -219,117 +223,95 @@ impl Fitted {
         Ok((read, (self.to_bytes(py)?,)))
     }
 
-    /// The model's parts as JSON: `settings`, `schema`, `classes`, `fit`, `certificate`, `inference`,
-    /// `least_squares`, `predictor`.
+    /// One section of the model as JSON: `settings`, `schema`, `classes`, `fit`, `certificate`, `inference`,
+    /// `least_squares` or `predictor`.
     fn part(&self, name: &str) -> PyResult<String> {
         let model = &self.0;
         let text = match name {
-            "settings" => serde_json::to_string(&model.settings),
-            "schema" => serde_json::to_string(&model.schema),
-            "classes" => serde_json::to_string(&model.classes),
-            "fit" => serde_json::to_string(&model.fit),
-            "certificate" => serde_json::to_string(&model.certificate),
-            "inference" => serde_json::to_string(&model.inference),
-            "least_squares" => serde_json::to_string(&model.least_squares),
-            "predictor" => serde_json::to_string(&model.predictor),
+            "settings" => serde_json::to_string(&model.settings().options()),
+            "schema" => serde_json::to_string(model.schema()),
+            "classes" => serde_json::to_string(model.classes()),
+            "fit" => serde_json::to_value(model.record()).map(|mut fit| {
+                let words = Keywords {
+                    method: Some(model.method()),
+                };
+                let notes = model.record().notes.iter().map(|note| note.worded(&words));
+                fit["notes"] = notes.collect();
+                if let Some(solver) = &model.record().solver {
+                    fit["solver"]["why"] = solver.why.worded(&words).into();
+                }
+                fit.to_string()
+            }),
+            "certificate" => serde_json::to_string(model.certificate()),
+            "inference" => serde_json::to_string(&model.inference()),
+            "least_squares" => serde_json::to_string(&model.least_squares()),
+            "predictor" => serde_json::to_string(model.predictor()),
             _ => return Err(PyValueError::new_err(format!("a model has no {name}"))),
         };
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The name of the method that made it.
+    /// The name of the method that fitted the model.
     #[getter]
     fn method(&self) -> &'static str {
-        self.0.method.name()
+        self.0.method().name()
     }
 
     /// The names of the features.
     #[getter]
     fn feature_names(&self) -> Vec<String> {
-        self.0.schema.feature_names().collect()
+        self.0.schema().feature_names().collect()
     }
 
-    /// Whether what it claims holds by its numbers.
+    /// Whether the certificate holds according to its stored numbers.
     #[getter]
     fn holds(&self) -> bool {
-        self.0.certificate.holds()
+        self.0.certificate().holds()
     }
 
-    /// Weights (one row a hyperplane) and intercepts; none if it is not made of hyperplanes.
+    /// Weights (one row per hyperplane) and intercepts; `None` if the model has no hyperplanes.
     fn hyperplanes<'py>(&self, py: Python<'py>) -> PyResult<Option<Planes<'py>>> {
-        let Some(planes) = self.0.predictor.hyperplanes() else {
+        let Some(planes) = self.0.predictor().hyperplanes() else {
             return Ok(None);
         };
         let intercepts: Vec<f64> = planes.iter().map(|plane| plane.intercept).collect();
         let weights: Vec<f64> = planes.into_iter().flat_map(|plane| plane.weights).collect();
-        let weights = wide(weights, self.0.schema.features, py)?;
+        let weights = wide(weights, self.0.schema().features, py)?;
         Ok(Some((weights, PyArray1::from_vec(py, intercepts))))
     }
 
-    /// The scores of all rows: one column for two classes or a real target, else one a class.
+    /// The scores of all rows: one column for two classes or a real target, otherwise one per class.
     fn scores<'py>(
         &self,
         py: Python<'py>,
         x: Matrix<'_>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let matrix = x.borrow()?;
-        let scores = run(py, threads, |_| {
-            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.scores(design)))
-        })?;
-        wide(scores.values, scores.columns, py)
+        let scores = self.scored(py, &x, threads)?;
+        let columns = scores.columns();
+        wide(scores.into_values(), columns, py)
     }
 
-    /// The number of each row's class.
+    /// The predicted class index of each row.
     fn decide<'py>(
         &self,
         py: Python<'py>,
         x: Matrix<'_>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let matrix = x.borrow()?;
-        let classes = run(py, threads, |_| {
-            matrix.with_design(|design| self.prepared(design, |design| self.0.predictor.classes(design)))
-        })?;
-        Ok(PyArray1::from_vec(py, classes))
+        let scores = self.scored(py, &x, threads)?;
+        Ok(PyArray1::from_vec(py, self.0.decide(&scores)))
     }
 
-    /// The probabilities of all classes, one row for each row of scores; none if they are no log odds.
-    fn probabilities<'py>(
-        &self,
-        py: Python<'py>,
-        x: Matrix<'_>,
-        threads: usize,
-    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        let matrix = x.borrow()?;
-        let shares = run(py, threads, |_| {
-            matrix.with_design(|design| {
-                self.prepared(design, |design| {
-                    let scores = self.0.predictor.scores(design)?;
-                    let rows = scores.rows().map(|row| self.0.predictor.probabilities(row));
-                    Ok(rows.collect::<Option<Vec<Vec<f64>>>>())
-                })
-            })
-        })?;
-        shares
-            .map(|shares| wide(shares.concat(), self.0.classes.len(), py))
-            .transpose()
-    }
-
-    /// Recomputes the certificate from the data: what contradicts it, and the certificate as JSON.
+    /// Recomputes the certificate from the data. Returns the objections to it, and the recomputed certificate as JSON.
     fn verify(&self, py: Python<'_>, data: Table<'_>, threads: usize) -> PyResult<(Vec<String>, String)> {
         let (labels, matrix) = (data.labels()?, data.x.borrow()?);
         let verdict = run(py, threads, |_| {
-            matrix.with_design(|design| {
-                let mut data = labels.with(design)?;
-                if let Some(scaling) = &self.0.schema.scaling {
-                    data.design = scaling.apply(data.design)?;
-                }
-                wstar::verify(&self.0, &data)
-            })
+            matrix.with_design(|design| wstar::verify(&self.0, &labels.with(design)?))
         })?;
         let certificate = serde_json::to_string(&verdict.certificate)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok((verdict.objections, certificate))
+        let objections = verdict.objections.iter().map(ToString::to_string).collect();
+        Ok((objections, certificate))
     }
 }

@@ -1,23 +1,23 @@
-//! Predictions by the parameters that an estimator shows, which its user may have changed.
+//! Predictions from the public parameters of an estimator, which its user may have changed.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wstar::bayes::{Diagonal, Linear, Scorer};
 use wstar::data::Design;
-use wstar::model::{Answers, Ask, answer, classify};
+use wstar::scoring::{Answers, Ask, Diagonal, Linear, Scorer, answer, classify};
 
 use crate::matrix::{Matrix, rows_of, scattered};
 use crate::run::{run, run_here};
 
-/// Fewer numbers than this are done sooner than threads are made.
+/// Number of stored values below which scoring runs on the calling thread. Heuristic: trades parallel scoring for the
+/// cost of starting threads; not measured yet.
 const SMALL: usize = 1 << 20;
 
 /// The score functions of the classes.
 #[pyclass(frozen, module = "wstar._engine")]
 pub(crate) struct Scores(Scorer);
 
-/// A row of weights for each function, or the only one.
+/// One row of weights per function, or the weights of a single function.
 #[derive(FromPyObject)]
 enum Weights<'py> {
     #[pyo3(transparent)]
@@ -26,7 +26,7 @@ enum Weights<'py> {
     One(PyReadonlyArray1<'py, f64>),
 }
 
-/// An intercept for each function, or the same for all.
+/// One intercept per function, or the same intercept for all.
 #[derive(FromPyObject)]
 enum Intercepts<'py> {
     #[pyo3(transparent)]
@@ -36,13 +36,13 @@ enum Intercepts<'py> {
 }
 
 fn misfit() -> PyErr {
-    PyValueError::new_err("the parameters do not fit each other")
+    PyValueError::new_err("the parameters have inconsistent shapes")
 }
 
 #[pymethods]
 impl Scores {
-    /// Linear functions of the row: one row of weights and one intercept each; with a threshold, of whether each value lies
-    /// above it.
+    /// Linear functions of the row, each with one row of weights and one intercept. With a threshold, each value is
+    /// replaced by the indicator of whether it exceeds the threshold.
     #[staticmethod]
     #[pyo3(signature = (weights, intercepts, threshold = None))]
     fn linear(weights: Weights<'_>, intercepts: Intercepts<'_>, threshold: Option<f64>) -> PyResult<Self> {
@@ -64,7 +64,7 @@ impl Scores {
         Ok(Scores(Scorer::Linear(linear)))
     }
 
-    /// Logarithms of Gaussian densities with independent features, and of the priors.
+    /// Sums of the logarithm of a Gaussian density with independent features and the logarithm of the prior.
     #[staticmethod]
     fn gaussian(
         priors: PyReadonlyArray1<'_, f64>,
@@ -79,8 +79,8 @@ impl Scores {
         Ok(Scores(Scorer::Diagonal(diagonal)))
     }
 
-    /// What is asked (`scores`, `probabilities`, `log-probabilities`, `odds`) of every row, and whether all scores are
-    /// finite, which they are not if X holds values that are not.
+    /// The quantity named by `ask` (`scores`, `probabilities`, `log-probabilities` or `odds`) for every row, and
+    /// whether all scores are finite. They are not finite if X contains values that are not.
     fn answer<'py>(
         &self,
         py: Python<'py>,
@@ -93,7 +93,7 @@ impl Scores {
             "probabilities" => Ask::Probabilities,
             "log-probabilities" => Ask::LogProbabilities,
             "odds" => Ask::Odds,
-            _ => return Err(PyValueError::new_err(format!("{ask} cannot be asked"))),
+            _ => return Err(PyValueError::new_err(format!("unknown quantity {ask}"))),
         };
         let found = self.each(py, &x, threads, |design, threaded| {
             answer(&self.0, design, ask, threaded)
@@ -103,7 +103,7 @@ impl Scores {
         Ok((values, found.finite))
     }
 
-    /// The number of each row's class, and whether all scores are finite.
+    /// The predicted class index of each row, and whether all scores are finite.
     fn classify<'py>(
         &self,
         py: Python<'py>,

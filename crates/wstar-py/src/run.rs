@@ -1,7 +1,7 @@
-//! Long work without Python's lock: on threads of its own, watched for Ctrl-C.
+//! Runs long computations without Python's lock (the GIL), on their own threads, and stops them on Ctrl-C.
 //!
-//! Every call makes its own threads, and nothing uses those that a process shares, so that a process which has
-//! been forked works like any other.
+//! Every call creates its own thread pool. A forked process does not inherit the threads of a process-wide pool, so
+//! none is used, and forked processes work like any other.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -12,20 +12,23 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use wstar::Error;
-use wstar::watch::{Iteration, Progress, Step, Watch};
+use wstar::data::error::Error;
+use wstar::data::run::{Iteration, Progress, Step, Watch};
 
-/// How often a long run looks for signals.
+use crate::wording::Keywords;
+
+/// Interval between checks for signals. Heuristic: trades the delay after Ctrl-C for the number of wake-ups; not
+/// measured yet.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Stops a fit at its next step once it has been told to.
+/// Stops a fit at its next step after a signal.
 pub(crate) struct Stopper<'a>(&'a AtomicBool);
 
-/// What a stopped fit unwinds with.
+/// The panic payload with which a stopped fit unwinds.
 struct Stopped;
 
 impl Stopper<'_> {
-    /// Nobody waits for what a stopped fit has found, so that it is left at once and not certified.
+    /// Unwinds if the fit was stopped. Its result is discarded, so it need not be certified.
     fn flow(&self) -> ControlFlow<()> {
         if self.0.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
@@ -52,11 +55,21 @@ impl Watch for Stopper<'_> {
     }
 }
 
-/// Runs `work` on so many threads without Python's lock. A signal (Ctrl-C) stops it, and is raised once it has
+/// Runs `work` on `threads` threads without Python's lock. A signal (Ctrl-C) stops it and is raised after it has
 /// stopped.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     threads: usize,
+    work: impl FnOnce(&mut Stopper<'_>) -> Result<R, Error> + Send,
+) -> PyResult<R> {
+    run_as(py, threads, &Keywords::default(), work)
+}
+
+/// Like [`run`], with this wording of errors.
+pub(crate) fn run_as<R: Send>(
+    py: Python<'_>,
+    threads: usize,
+    words: &Keywords,
     work: impl FnOnce(&mut Stopper<'_>) -> Result<R, Error> + Send,
 ) -> PyResult<R> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -70,7 +83,7 @@ pub(crate) fn run<R: Send>(
         let done = pool.in_place_scope(|scope| {
             scope.spawn(|_| {
                 let done = catch_unwind(AssertUnwindSafe(|| work(&mut Stopper(&stop))));
-                // Nobody is left to hear it only if this very function has ended.
+                // Sending fails only if the receiver, and so this function, has ended.
                 let _ = sender.send(done);
             });
             loop {
@@ -91,13 +104,13 @@ pub(crate) fn run<R: Send>(
         return Err(signal);
     }
     match done {
-        Some(Ok(result)) => result.map_err(|error| crate::raise(&error)),
+        Some(Ok(result)) => result.map_err(|error| crate::raise_as(&error, words)),
         Some(Err(panic)) => Err(fault(panic.as_ref())),
         None => Err(PyRuntimeError::new_err("the engine gave no answer")),
     }
 }
 
-/// Runs `work` at once, on this thread: for what is done before a thread is made, or a signal looked for.
+/// Runs `work` on this thread and without checks for signals, for work that takes less time than starting a thread.
 pub(crate) fn run_here<R>(work: impl FnOnce() -> Result<R, Error>) -> PyResult<R> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| crate::raise(&error)),
@@ -105,12 +118,12 @@ pub(crate) fn run_here<R>(work: impl FnOnce() -> Result<R, Error>) -> PyResult<R
     }
 }
 
-/// A defect of the engine, which Python can catch like any other error.
+/// Converts a panic of the engine to a Python exception, which can be caught like any other.
 fn fault(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("unknown");
-    PyRuntimeError::new_err(format!("a defect of wstar, please report it: {text}"))
+    PyRuntimeError::new_err(format!("an internal error of wstar, please report it: {text}"))
 }

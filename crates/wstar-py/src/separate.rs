@@ -1,30 +1,30 @@
-//! How two classes lie, with the proof.
+//! Separability of two classes, and the check of its proof.
 
 use std::time::Duration;
 
 use numpy::{PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use wstar::Error;
-use wstar::certify::Proof;
-use wstar::certify::proof::Classes;
-use wstar::exact::Signed;
-use wstar::margin::{Question, separate as decide};
-use wstar::watch::Budget;
+use wstar::data::error::Error;
+use wstar::data::run::Budget;
+use wstar::separate::exact::Signed;
+use wstar::separate::margin::{Question, separate as decide};
+use wstar::separate::proof::ClassNames;
+use wstar::separate::proof::Proof;
 
 use crate::matrix::Matrix;
 use crate::run::run;
 
-/// What is asked about two classes.
+/// The question about two classes.
 #[derive(FromPyObject)]
 pub(crate) struct Asked {
-    /// The names of the class of sign −1 and of that of sign +1.
+    /// The name of the class of sign −1, and the name of the class of sign +1.
     #[pyo3(item)]
     names: (String, String),
-    /// Whether hyperplanes have an intercept.
+    /// Whether hyperplanes may have an intercept.
     #[pyo3(item)]
     intercept: bool,
-    /// Whether the largest margin is looked for, too.
+    /// Whether the maximum margin is also computed.
     #[pyo3(item)]
     margin: bool,
     #[pyo3(item)]
@@ -34,11 +34,11 @@ pub(crate) struct Asked {
 fn signs_of(signs: &PyReadonlyArray1<'_, i8>) -> PyResult<Vec<i8>> {
     signs
         .to_vec()
-        .map_err(|_| PyValueError::new_err("the array does not lie together in memory"))
+        .map_err(|_| PyValueError::new_err("the array is not contiguous in memory"))
 }
 
-/// Decides how the rows of sign +1 and −1 lie: the proof as JSON (none if it was not found in time), and how the
-/// search ended.
+/// Decides whether the rows of sign +1 and −1 are separable. Returns the proof as JSON (`None` if none was found within
+/// the time limit), and how the search ended.
 #[pyfunction]
 pub(crate) fn separate(
     py: Python<'_>,
@@ -68,7 +68,13 @@ pub(crate) fn separate(
             } else {
                 Question::Verdict
             };
-            let found = decide(&signed, Classes { positive, negative }, question, budget, watch)?;
+            let found = decide(
+                &signed,
+                ClassNames { positive, negative },
+                question,
+                budget,
+                watch,
+            )?;
             let proof = found.proof.as_ref().map(serde_json::to_string).transpose();
             let proof = proof.map_err(|error| Error::data(error.to_string()))?;
             Ok((proof, found.status.in_words()))
@@ -76,7 +82,7 @@ pub(crate) fn separate(
     })
 }
 
-/// Re-checks a proof by the data, in exact arithmetic: whether it holds.
+/// Checks in exact arithmetic whether a proof holds for the data.
 #[pyfunction]
 pub(crate) fn check_proof(
     py: Python<'_>,

@@ -1,11 +1,14 @@
-//! Certificates in words.
+//! One-sentence statements of certificates.
 
-use wstar::certify::{Certificate, DualityGap, ErrorProof, LargestMargin, LeastError, MistakeBound};
+use wstar::certificate::{Certificate, MistakeBound};
+use wstar::certify::duality::DualityGap;
 use wstar::data::Classes;
+use wstar::separate::least_error::error_certificate::{ErrorProof, LeastError};
+use wstar::separate::margin::margin_certificate::LargestMargin;
 
 use crate::words::{count, number, plural, shortened};
 
-/// A certificate's claim in words.
+/// States in words what a certificate claims.
 pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
     match certificate {
         Certificate::MistakeBound { parts } => match parts.as_slice() {
@@ -57,7 +60,7 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
             deviation,
             log_likelihood,
         } => format!(
-            "every parameter is the data's own estimate, to {} (log-likelihood {})",
+            "every parameter is the maximum-likelihood estimate, to {} (log-likelihood {})",
             number(*deviation),
             number(*log_likelihood)
         ),
@@ -68,7 +71,7 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 .map(|((_, upper), class)| format!("{class} {}", number(*upper)))
                 .collect();
             format!(
-                "smallest balls to {}: radius {}",
+                "smallest enclosing balls, to {}: radius {}",
                 number(*relative_gap),
                 shortened(&texts, 10)
             )
@@ -102,7 +105,8 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
         }
         Certificate::MinError(part) => least_error(part),
         Certificate::HardMargin { parts } => largest_margins(parts, classes),
-        Certificate::None => "the data went by only once; `wstar verify` needs them again".into(),
+        Certificate::None => "the data were read only once; `wstar verify` needs them again".into(),
+        _ => format!("a claim of the kind {}", certificate.kind()),
     }
 }
 
@@ -140,7 +144,7 @@ fn least_error(part: &LeastError) -> String {
     }
     let by = match &part.proof {
         ErrorProof::Circuits(tree) => plural(tree.circuits.len() as u64, "circuit"),
-        ErrorProof::Enumeration => "going through all of them".into(),
+        other => other.name().into(),
     };
     format!("{made}, and no hyperplane does better (proved by {by})")
 }
@@ -155,7 +159,7 @@ fn mistakes(part: &MistakeBound) -> String {
         number(bound)
     };
     let formula = match (part.separable(), part.conditions.start.is_some()) {
-        (_, true) => "from its start",
+        (_, true) => "from its starting point",
         (true, _) => "R²/γ²",
         (false, _) => "(R + √k·D)²/γ²",
     };

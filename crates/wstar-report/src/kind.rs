@@ -1,40 +1,40 @@
-//! The pictures that a model has, by name.
+//! The kinds of plots: their names, sizes and availability for a model.
 
-use wstar::{Error, Result};
+use wstar::data::error::{Error, Result};
 
 use crate::draw::{Chart, Picture, Size};
 use crate::pictures::{coefficients, confusion, convergence, curves, plane, residuals, scores};
 use crate::subject::Subject;
 
-/// A picture, by what it shows.
+/// A kind of plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// True against false positives, at every threshold.
+    /// True positive rate against false positive rate, at every threshold.
     Roc,
     /// Precision against recall, at every threshold.
     PrecisionRecall,
-    /// Observed shares against predicted probabilities.
+    /// Observed frequencies against predicted probabilities.
     Calibration,
-    /// How scores are distributed, class by class.
+    /// Histogram of the scores by class.
     Scores,
-    /// True against predicted classes.
+    /// Confusion matrix: true against predicted classes.
     Confusion,
     /// Residuals against fitted values.
     Residuals,
-    /// How residuals are distributed.
+    /// Histogram of the residuals.
     ResidualHistogram,
-    /// The heaviest weights, with intervals where they are valid.
+    /// The weights of largest magnitude, with confidence intervals where they are valid.
     Coefficients,
-    /// The gap, the objective or the mistakes as the fit went on.
+    /// Duality gap, objective or number of mistakes by iteration.
     Convergence,
-    /// The plane of a model of two features: regions, boundary, points.
+    /// Decision regions, boundary and points of a model with two features.
     Boundary,
-    /// The rows along the two directions in which they differ most.
+    /// The rows projected onto their first two principal components.
     Components,
 }
 
 impl Kind {
-    /// All of them, in the order of a report.
+    /// All kinds, in the order of a report.
     pub const ALL: [Kind; 11] = [
         Kind::Boundary,
         Kind::Coefficients,
@@ -49,7 +49,7 @@ impl Kind {
         Kind::Convergence,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Roc => "roc",
@@ -66,24 +66,24 @@ impl Kind {
         }
     }
 
-    /// What it shows, in a few words.
+    /// A short description.
     pub fn description(self) -> &'static str {
         match self {
             Kind::Roc => "True against false positives at every threshold",
             Kind::PrecisionRecall => "Precision against recall at every threshold",
-            Kind::Calibration => "Observed shares against predicted probabilities",
-            Kind::Scores => "How scores are distributed, class by class",
+            Kind::Calibration => "Observed frequencies against predicted probabilities",
+            Kind::Scores => "Histogram of the scores by class",
             Kind::Confusion => "True against predicted classes",
             Kind::Residuals => "Residuals against fitted values",
-            Kind::ResidualHistogram => "How residuals are distributed",
-            Kind::Coefficients => "The heaviest weights, with intervals where valid",
-            Kind::Convergence => "Gap or mistakes as the fit went on",
-            Kind::Boundary => "The plane of a model of two features",
-            Kind::Components => "The rows along their two principal components",
+            Kind::ResidualHistogram => "Histogram of the residuals",
+            Kind::Coefficients => "The largest weights, with intervals if valid",
+            Kind::Convergence => "Gap, objective or mistakes during the fit",
+            Kind::Boundary => "Decision regions of a model with two features",
+            Kind::Components => "The rows in their first two principal components",
         }
     }
 
-    /// The size it has unless another is asked for: what goes from 0 to 1 both ways is near to square.
+    /// The default size; plots whose axes are both [0, 1] are nearly square.
     pub fn size(self) -> Size {
         let (width, height) = match self {
             Kind::Roc | Kind::PrecisionRecall | Kind::Calibration | Kind::Confusion => (640, 540),
@@ -93,14 +93,14 @@ impl Kind {
         Size { width, height }
     }
 
-    /// Draws it; an error says why a model has no such picture.
+    /// Draws the plot. The error says why the model has no plot of this kind.
     pub fn draw(self, subject: &Subject<'_>, size: Size) -> Result<Picture> {
         self.chart(subject)?.draw(size)
     }
 
-    /// Whether it is about what the model predicts: classes, numbers, or either.
+    /// Whether the plot applies to the model's kind of target: classes, real numbers, or either.
     pub(crate) fn is_about(self, subject: &Subject<'_>) -> bool {
-        let regression = subject.model.predictor.is_regression();
+        let regression = subject.model.predictor().is_regression();
         match self {
             Kind::Residuals | Kind::ResidualHistogram => regression,
             Kind::Coefficients | Kind::Convergence => true,
@@ -112,9 +112,9 @@ impl Kind {
         if !self.is_about(subject) {
             return Err(unfit(
                 self,
-                match subject.model.predictor.is_regression() {
-                    true => "the model predicts a number, and this is about classes",
-                    false => "the model predicts classes, and this is about numbers",
+                match subject.model.predictor().is_regression() {
+                    true => "the model predicts a number, and this plot is for classes",
+                    false => "the model predicts classes, and this plot is for numbers",
                 },
             ));
         }
@@ -131,17 +131,17 @@ impl Kind {
             Kind::Boundary => plane::boundary(subject)?,
             Kind::Components => plane::components(subject)?,
         };
-        chart.ok_or_else(|| unfit(self, self.lacking()))
+        chart.ok_or_else(|| unfit(self, self.reason()))
     }
 
-    /// What a model or its rows lack if there is nothing to draw.
-    fn lacking(self) -> &'static str {
+    /// The reason given when a model has no plot of this kind.
+    fn reason(self) -> &'static str {
         match self {
-            Kind::Roc | Kind::PrecisionRecall => "the rows have only one of the classes",
-            Kind::Calibration => "the model's scores are no probabilities",
-            Kind::Coefficients => "the model is not made of hyperplanes",
+            Kind::Roc | Kind::PrecisionRecall => "the rows belong to one class only",
+            Kind::Calibration => "the model has no probabilities",
+            Kind::Coefficients => "the model does not consist of hyperplanes",
             Kind::Convergence => {
-                "the model file holds no history: its answer came in one step, or it is an older file"
+                "the model file has no history: the fit had one step, or an older version wrote the file"
             }
             Kind::Boundary => "the model does not have two features",
             Kind::Components => "the model has fewer than three or more than 2,000 features",

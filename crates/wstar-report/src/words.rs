@@ -1,8 +1,8 @@
-//! Numbers and counts as a person would write them.
+//! Readable formatting of numbers and counts.
 
 use wstar::inference::Inference;
 
-/// A number with about four digits that count, as a person would write it.
+/// A number with about four significant digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
@@ -19,7 +19,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// What is known of the fit as a whole, beside its coefficients.
+/// Statistics of the fit as a whole, such as the log-likelihood and AIC.
 pub fn statistics(inference: &Inference) -> Vec<String> {
     [
         ("log-likelihood", inference.log_likelihood),
@@ -33,7 +33,7 @@ pub fn statistics(inference: &Inference) -> Vec<String> {
     .collect()
 }
 
-/// A whole number with its thousands set apart.
+/// An integer with commas between groups of three digits.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -46,7 +46,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A share as a percentage.
+/// A fraction as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
@@ -61,7 +61,7 @@ pub fn plural(value: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", count(value))
 }
 
-/// So many of a list, and how many more there are.
+/// The first `most` items of a list, followed by the number of the remaining ones.
 pub fn shortened(items: &[String], most: usize) -> String {
     if items.len() <= most {
         items.join(", ")
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_true() {
+    fn numbers_are_formatted() {
         let shown = [0.0, 1.0, -2.417_34, 0.001_234_56, 12345.6, 1e-7, 3.0e9].map(number);
         assert_eq!(
             shown,

@@ -1,8 +1,8 @@
-//! The bounded fuzz run: mutations of the seeds, on the stable toolchain, the same inputs every time.
+//! The bounded fuzz run: mutations of the seeds, on the stable toolchain, with the same inputs in every run.
 //!
-//! A panic, an execution of more than [`SLOWEST`] or one that needs more than [`MOST_MEMORY`] ends
-//! the run with exit code 1; the input that did it is kept under `fuzz/artifacts/`.
-// A runner reports to the terminal, and its watchdog can only end the process.
+//! The run ends with exit code 1 after a panic, after an execution longer than [`SLOWEST`], or if an execution
+//! needs more than [`MOST_MEMORY`]; the input that caused it is stored under `fuzz/artifacts/`.
+// The runner reports to the terminal, and its watchdog can only end the process.
 #![allow(clippy::print_stdout, clippy::exit)]
 
 use std::fs::{self, File};
@@ -21,23 +21,23 @@ use rand_chacha::ChaCha8Rng;
 use wstar_fuzz::mutate::{Mutator, dictionary};
 use wstar_fuzz::{TARGETS, Target};
 
-/// The longest an execution may take.
+/// Maximum duration of an execution. Cap: a longer execution is a finding and ends the run.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// The most memory, in bytes, that the process may need for any input.
+/// Maximum memory of the process in bytes. Cap: an input that needs more is a finding and ends the run.
 const MOST_MEMORY: u64 = 512 << 20;
 
 /// Runs mutations of the seeds through every fuzz target.
 #[derive(Parser)]
 struct Arguments {
-    /// One target only; without it every target in turn.
+    /// Only this target; by default all targets in turn.
     target: Option<String>,
-    /// Executions for each target, the seeds themselves not counted.
+    /// Executions per target, in addition to the seeds.
     #[arg(long, default_value_t = 20_000)]
     runs: u64,
     /// The seed of the mutations.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Runs this one file through the target, to see a finding again.
+    /// Run the target only on this file, to reproduce a finding.
     #[arg(long, requires = "target")]
     input: Option<PathBuf>,
 }
@@ -75,7 +75,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| path.display().to_string())
 }
 
-/// The seeds of a target, in the order of their names so that every run is the same.
+/// The seeds of a target, sorted by name so that every run is the same.
 fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths = entries
@@ -85,7 +85,7 @@ fn seeds(folder: &Path) -> Result<Vec<Vec<u8>>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Fuzzes one target; a finding comes back as a line that names the input.
+/// Fuzzes one target. A finding is returned as a line that names the input.
 fn fuzz(target: &Target, arguments: &Arguments) -> Result<Option<String>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let seeds = seeds(&here.join("seeds").join(target.name))?;
@@ -93,7 +93,7 @@ fn fuzz(target: &Target, arguments: &Arguments) -> Result<Option<String>> {
     let mut mutator = Mutator::new(ChaCha8Rng::seed_from_u64(arguments.seed), seeds.clone(), words);
     let mut watched = Watched::new(&here.join("artifacts").join(target.name))?;
 
-    // Writing 5 here sets the peak back to what is in use now (Linux); elsewhere memory is not watched.
+    // Writing 5 resets the peak memory to the current usage (Linux); on other systems memory is not monitored.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let start = Instant::now();
     let mut executions = 0u64;
@@ -118,13 +118,13 @@ fn fuzz(target: &Target, arguments: &Arguments) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Executions with a watchdog, each with its input on disk before it starts, so that even an abort
-/// leaves it behind.
+/// Executions under a watchdog. Each input is written to disk before its execution starts, so that it
+/// is kept even after an abort.
 struct Watched {
     folder: PathBuf,
     running: File,
     epoch: Instant,
-    /// Milliseconds since the epoch at which the current execution began, plus 1; 0 between executions.
+    /// Start of the current execution in milliseconds since `epoch`, plus 1; 0 between executions.
     began: Arc<AtomicU64>,
 }
 
@@ -189,7 +189,7 @@ impl Watched {
     }
 }
 
-/// Renames the running input so that it is kept, and says where it is now.
+/// Renames the file of the running input so that it is kept, and returns its path.
 fn keep(finding: &str, folder: &Path) -> PathBuf {
     let running = folder.join("running");
     let kept = (0u32..)
@@ -202,13 +202,13 @@ fn keep(finding: &str, folder: &Path) -> PathBuf {
     }
 }
 
-/// Ends the process from the watchdog.
+/// Keeps the input and ends the process; called by the watchdog.
 fn end(finding: &str, folder: &Path, what: &str) -> ! {
     println!("{what}: {}", keep(finding, folder).display());
     std::process::exit(1)
 }
 
-/// The most memory this process has held at once, where the system tells.
+/// The peak memory of this process in bytes, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,22 +1,22 @@
-//! Bad input gets one clear line, exit code 2, and leaves nothing half-written.
+//! Bad input produces a one-line error and exit code 2, and leaves no incomplete file.
 
 use std::io::Write;
 
-use crate::Place;
+use crate::TestFolder;
 
-/// Trains on a file and expects a refusal of one line that has all these parts.
+/// Trains on a file and expects a one-line error that contains all the given strings.
 #[track_caller]
 fn refused(name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
     refused_by("train", name, content, arguments, parts);
 }
 
-/// The same of any command.
+/// The same for any command.
 #[track_caller]
 fn refused_by(command: &str, name: &str, content: &[u8], arguments: &[&str], parts: &[&str]) {
-    let place = Place::new();
-    place.write(name, content);
-    let before = place.files();
-    let ran = place.run(&[&[command, name], arguments].concat());
+    let folder = TestFolder::new();
+    folder.write(name, content);
+    let before = folder.files();
+    let ran = folder.run(&[&[command, name], arguments].concat());
     let shown = &content[..content.len().min(200)];
     assert_eq!(
         ran.code,
@@ -32,11 +32,11 @@ fn refused_by(command: &str, name: &str, content: &[u8], arguments: &[&str], par
     for part in parts {
         assert!(ran.err.contains(part), "{part} is not in: {}", ran.err);
     }
-    assert_eq!(place.files(), before, "something was written");
+    assert_eq!(folder.files(), before, "a file was written");
 }
 
 #[test]
-fn numbers_whose_squares_are_beyond_all_numbers() {
+fn numbers_whose_squares_overflow() {
     let classes = b"a,b,y\n1e300,1,p\n2e300,2,n\n-1e300,3,p\n3,4,n\n";
     for method in [
         "logistic",
@@ -175,9 +175,9 @@ fn a_line_of_ten_megabytes() {
         write!(line, " {j}:1.5").unwrap();
     }
     assert!(line.len() > 8 << 20);
-    let place = Place::new();
-    place.write("long.svm", [&line[..], b"\n-1 1:2\n"].concat());
-    place
+    let folder = TestFolder::new();
+    folder.write("long.svm", [&line[..], b"\n-1 1:2\n"].concat());
+    folder
         .run(&["train", "long.svm", "--method", "online-perceptron", "--quiet"])
         .expect(0);
     refused("long.csv", &vec![b'x'; 10 << 20], &[], &["long.csv"]);
@@ -185,13 +185,13 @@ fn a_line_of_ten_megabytes() {
 
 #[test]
 fn files_that_cannot_be_read() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for (name, part) in [
         (".", "directory"),
         ("absent.csv", "no such file"),
         ("@irsi", "@iris"),
     ] {
-        let ran = place.run(&["train", name]).expect(2);
+        let ran = folder.run(&["train", name]).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains(part), "{}", ran.err);
     }
@@ -213,14 +213,14 @@ fn files_that_cannot_be_read() {
 #[test]
 #[cfg(unix)]
 fn no_permission_to_write() {
-    let place = Place::new();
-    place.write("old.json", "precious");
+    let folder = TestFolder::new();
+    folder.write("old.json", "precious");
     for target in ["no/such/folder/m.json", ".", "/proc/m.json"] {
-        let ran = place.run(&["train", "@iris", "-o", target]).expect(2);
+        let ran = folder.run(&["train", "@iris", "-o", target]).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     }
-    // A device that is always full: the old model stays.
-    let ran = place
+    // A device that is always full: the old model remains.
+    let ran = folder
         .run(&[
             "train",
             "@iris",
@@ -234,18 +234,18 @@ fn no_permission_to_write() {
         .expect(2);
     assert!(ran.err.contains("/dev/full"), "{}", ran.err);
     assert_eq!(
-        std::fs::read_to_string(place.path("old.json")).unwrap(),
+        std::fs::read_to_string(folder.path("old.json")).unwrap(),
         "precious"
     );
 }
 
 #[test]
 fn model_files() {
-    let place = Place::new();
-    place
+    let folder = TestFolder::new();
+    folder
         .run(&["train", "@iris", "-o", "good.json", "--quiet"])
         .expect(0);
-    let good = std::fs::read_to_string(place.path("good.json")).unwrap();
+    let good = std::fs::read_to_string(folder.path("good.json")).unwrap();
     let cases: Vec<(&str, String, &str)> = vec![
         ("empty", String::new(), "not a whole model file"),
         (
@@ -256,7 +256,7 @@ fn model_files() {
         ("other", "{\"hello\": 1}".into(), "not a wstar model file"),
         (
             "newer",
-            good.replacen("\"version\":1", "\"version\":99", 1),
+            good.replacen("\"version\":2", "\"version\":99", 1),
             "newer",
         ),
         (
@@ -267,9 +267,9 @@ fn model_files() {
         ("text", "label,text\n".into(), "not a whole model file"),
     ];
     for (name, content, part) in cases {
-        place.write("m.json", content);
+        folder.write("m.json", content);
         for command in ["predict", "evaluate", "verify"] {
-            let ran = place.run(&[command, "m.json", "@iris"]).expect(2);
+            let ran = folder.run(&[command, "m.json", "@iris"]).expect(2);
             assert_eq!(ran.err.lines().count(), 1, "{name}: {}", ran.err);
             assert!(
                 ran.err.contains("m.json") && ran.err.contains(part),
@@ -278,17 +278,17 @@ fn model_files() {
             );
         }
     }
-    let ran = place.run(&["predict", "good.json", "@wine"]).expect(2);
+    let ran = folder.run(&["predict", "good.json", "@wine"]).expect(2);
     assert!(ran.err.contains("sepal length"), "{}", ran.err);
 }
 
 #[test]
-fn settings_that_make_no_sense() {
-    let place = Place::new();
+fn invalid_settings() {
+    let folder = TestFolder::new();
     for (arguments, part) in [
         (
             &["--method", "perceptron", "--learning-rate", "-1"][..],
-            "learning rate",
+            "--learning-rate must be a positive number",
         ),
         (&["--method", "lda", "--epochs", "3"], "--epochs does not go with"),
         (&["--method", "kozinec", "--epsilon", "2"], "epsilon"),
@@ -306,13 +306,13 @@ fn settings_that_make_no_sense() {
         (&["--sample-weight", "species"], "species"),
         (&["--penalties", "0,1", "--method", "lda"], "penal"),
     ] {
-        let ran = place.run(&[&["train", "@iris"], arguments].concat()).expect(2);
+        let ran = folder.run(&[&["train", "@iris"], arguments].concat()).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
     }
-    assert!(place.files().is_empty());
-    place.run(&["train", "@iris", "--method", "percptron"]).expect(2);
-    let ran = place
+    assert!(folder.files().is_empty());
+    folder.run(&["train", "@iris", "--method", "percptron"]).expect(2);
+    let ran = folder
         .run(&["train", "@diabetes", "--method", "perceptron"])
         .expect(2);
     assert!(
@@ -323,24 +323,24 @@ fn settings_that_make_no_sense() {
 }
 
 #[test]
-fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
-    let place = Place::new();
-    place.write(
+fn n_less_than_d_duplicate_and_constant_columns_are_accepted() {
+    let folder = TestFolder::new();
+    folder.write(
         "wide.csv",
         "a,b,c,d,e,y\n1,1,0,7,1e200,p\n2,2,0,7,-1e200,n\n1.5,1.5,0,7,1,p\n3,3,0,7,1,n\n",
     );
-    // Numbers whose squares are no numbers are refused, not turned into infinities.
-    let ran = place.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
+    // Numbers whose squares overflow are rejected instead of becoming infinities.
+    let ran = folder.run(&["train", "wide.csv", "--method", "lda"]).expect(2);
     assert!(
         ran.err.contains("1e200") && ran.err.contains("column e"),
         "{}",
         ran.err
     );
-    let ran = place
+    let ran = folder
         .run(&["train", "wide.csv", "--method", "online-perceptron"])
         .expect(2);
     assert!(ran.err.contains("wide.csv"), "{}", ran.err);
-    place
+    folder
         .run(&[
             "train",
             "wide.csv",
@@ -351,11 +351,11 @@ fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
             "--quiet",
         ])
         .expect(0);
-    let ran = place
+    let ran = folder
         .run(&["train", "wide.csv", "--drop", "e", "--method", "lda"])
         .expect(2);
     assert!(ran.err.contains("--shrinkage"), "{}", ran.err);
-    place
+    folder
         .run(&[
             "train",
             "wide.csv",
@@ -370,7 +370,7 @@ fn n_less_than_d_duplicate_and_constant_columns_are_fine() {
         .expect(0);
 }
 
-/// The commands of the exact geometry of two classes, with what each would write.
+/// The commands of exact two-class geometry, each with the options of the file that it would write.
 const GEOMETRY: [(&str, &[&str]); 4] = [
     ("separate", &["--proof", "p.json"]),
     ("compare", &[]),
@@ -379,7 +379,7 @@ const GEOMETRY: [(&str, &[&str]); 4] = [
 ];
 
 #[test]
-fn geometry_of_what_has_none() {
+fn geometry_of_invalid_data() {
     let files: [(&[u8], &str); 8] = [
         (b"", "the file is empty"),
         (b"x,y\n", "there are no rows"),
@@ -412,8 +412,8 @@ fn geometry_of_what_has_none() {
 }
 
 #[test]
-fn geometry_of_odd_shapes() {
-    // Equal columns, a constant one, fewer rows than columns, nothing but constants, numbers near the largest.
+fn geometry_of_degenerate_data() {
+    // Equal columns, a constant column, fewer rows than columns, only constants, numbers near the largest double.
     for content in [
         "x,z,y\n1,1,a\n2,2,a\n3,3,b\n4,4,b\n",
         "x,z,y\n1,7,a\n2,7,b\n3,7,a\n4,7,b\n",
@@ -421,42 +421,46 @@ fn geometry_of_odd_shapes() {
         "x,y\n7,a\n7,b\n7,a\n",
         "x,z,y\n1e99,1,a\n2e99,2,b\n-1e99,3,a\n3,4,b\n",
     ] {
-        let place = Place::new();
-        place.write("odd.csv", content);
-        place.run(&["separate", "odd.csv", "--proof", "p.json"]).expect(0);
-        place.run(&["verify", "p.json", "odd.csv"]).expect(0);
-        place.run(&["compare", "odd.csv", "--json"]).expect(0).json();
-        place
+        let folder = TestFolder::new();
+        folder.write("odd.csv", content);
+        folder
+            .run(&["separate", "odd.csv", "--proof", "p.json"])
+            .expect(0);
+        folder.run(&["verify", "p.json", "odd.csv"]).expect(0);
+        folder.run(&["compare", "odd.csv", "--json"]).expect(0).json();
+        folder
             .run(&["train", "odd.csv", "--method", "min-error", "-o", "m.json"])
             .expect(0);
-        place.run(&["verify", "m.json", "odd.csv"]).expect(0);
+        folder.run(&["verify", "m.json", "odd.csv"]).expect(0);
     }
 }
 
 #[test]
-fn proofs_of_something_else() {
-    let place = Place::new();
-    place.write("cat.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\nblue,6,b\n");
-    place.run(&["separate", "cat.csv", "--proof", "p.json"]).expect(0);
-    place.write("unseen.csv", "c,x,y\nred,1,a\ngreen,2,a\nred,5,b\nblue,6,b\n");
-    place.write("class.csv", "c,x,y\nred,1,a\nred,2,z\nred,5,b\nblue,6,b\n");
-    place.write("less.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\n");
-    place.write("other.csv", "c,x,y\nred,1,a\nblue,9,a\nred,5,b\nblue,6,b\n");
+fn proofs_of_other_data() {
+    let folder = TestFolder::new();
+    folder.write("cat.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\nblue,6,b\n");
+    folder
+        .run(&["separate", "cat.csv", "--proof", "p.json"])
+        .expect(0);
+    folder.write("unseen.csv", "c,x,y\nred,1,a\ngreen,2,a\nred,5,b\nblue,6,b\n");
+    folder.write("class.csv", "c,x,y\nred,1,a\nred,2,z\nred,5,b\nblue,6,b\n");
+    folder.write("less.csv", "c,x,y\nred,1,a\nblue,2,a\nred,5,b\n");
+    folder.write("other.csv", "c,x,y\nred,1,a\nblue,9,a\nred,5,b\nblue,6,b\n");
     for (data, part) in [
         ("unseen.csv", "\"green\" in column c"),
         ("class.csv", "\"z\" in column y"),
         ("@iris", "no column c"),
         ("none.csv", "none.csv"),
     ] {
-        let ran = place.run(&["verify", "p.json", data]).expect(2);
+        let ran = folder.run(&["verify", "p.json", data]).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
-    let ran = place.run(&["verify", "p.json", "other.csv"]).expect(1);
+    let ran = folder.run(&["verify", "p.json", "other.csv"]).expect(1);
     assert!(ran.out.contains("does not hold"), "{}", ran.out);
-    assert_ne!(place.run(&["verify", "p.json", "less.csv"]).code, 0);
+    assert_ne!(folder.run(&["verify", "p.json", "less.csv"]).code, 0);
     for command in ["predict", "evaluate"] {
-        let ran = place.run(&[command, "p.json", "cat.csv"]).expect(2);
+        let ran = folder.run(&[command, "p.json", "cat.csv"]).expect(2);
         assert!(ran.err.contains("not a wstar model"), "{}", ran.err);
     }
 }
@@ -464,8 +468,8 @@ fn proofs_of_something_else() {
 #[test]
 #[cfg(unix)]
 fn output_that_cannot_be_written() {
-    let place = Place::new();
-    place.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
+    let folder = TestFolder::new();
+    folder.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
     for arguments in [
         &["separate", "two.csv"][..],
         &["separate", "two.csv", "--json"],
@@ -473,12 +477,12 @@ fn output_that_cannot_be_written() {
         &["train", "two.csv", "--method", "hard-margin", "-o", "m.json"],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = place.command(arguments).stdout(full).output().unwrap();
+        let output = folder.command(arguments).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!(err.lines().count(), 1, "{err}");
     }
-    let ran = place
+    let ran = folder
         .run(&["separate", "two.csv", "--proof", "no/such/p.json"])
         .expect(2);
     assert!(
@@ -490,14 +494,14 @@ fn output_that_cannot_be_written() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_stays_a_pipe() {
+fn a_pipe_is_not_replaced() {
     use std::os::unix::fs::FileTypeExt;
-    let place = Place::new();
-    place.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
-    let pipe = place.path("pipe");
+    let folder = TestFolder::new();
+    folder.write("two.csv", "x,y\n0,a\n1,a\n3,b\n4,b\n");
+    let pipe = folder.path("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no mkfifo here");
+        eprintln!("skipped: mkfifo does not exist");
         return;
     }
     for arguments in [
@@ -506,7 +510,7 @@ fn a_pipe_stays_a_pipe() {
     ] {
         let from = pipe.clone();
         let reading = std::thread::spawn(move || std::fs::read_to_string(from).unwrap());
-        place.run(&arguments).expect(0);
+        folder.run(&arguments).expect(0);
         assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
         let read: serde_json::Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
         assert!(read["format"].as_str().unwrap().starts_with("wstar-"));

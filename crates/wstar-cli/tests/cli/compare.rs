@@ -1,8 +1,8 @@
-//! `wstar compare` and `--method min-error` from the command line.
+//! Tests of `wstar compare` and `--method min-error` from the command line.
 
-use crate::Place;
+use crate::TestFolder;
 
-/// Exclusive or, its corners 2, 3, 2 and 2 times: every hyperplane has a corner wrong, so two errors, by hand.
+/// Exclusive or with its corners repeated 2, 3, 2 and 2 times. Every hyperplane misclassifies a corner: two errors.
 const CORNERS: &str = "x,y,class
 0,0,a\n0,0,a\n1,1,a\n1,1,a\n1,1,a\n0,1,b\n0,1,b\n1,0,b\n1,0,b
 ";
@@ -10,9 +10,9 @@ const LINE: &str = "x,class\n0,a\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,b\n";
 
 #[test]
 fn the_least_error_is_found_proved_and_verified() {
-    let place = Place::new();
-    place.write("line.csv", LINE);
-    let object = place
+    let folder = TestFolder::new();
+    folder.write("line.csv", LINE);
+    let object = folder
         .run(&["train", "line.csv", "--method", "min-error", "--json"])
         .expect(0)
         .json();
@@ -23,13 +23,13 @@ fn the_least_error_is_found_proved_and_verified() {
     assert_eq!(certificate["errors"], 2, "of a a b a b a b b");
     assert_eq!(certificate["lower_bound"], 2);
     assert_eq!(object["train"]["error"], 0.25);
-    let verified = place
+    let verified = folder
         .run(&["verify", "line.wstar.json", "line.csv", "--json"])
         .expect(0)
         .json();
     assert_eq!(verified["holds"], true);
     assert_eq!(verified["lower_bound"], 2);
-    let shown = place
+    let shown = folder
         .run(&["train", "line.csv", "--method", "min-error"])
         .expect(0)
         .out;
@@ -39,8 +39,8 @@ fn the_least_error_is_found_proved_and_verified() {
     );
 }
 
-/// Rows without any order: six features and a class from a generator of its own.
-fn disorder() -> String {
+/// Random rows without structure: six features and a class.
+fn noise() -> String {
     let mut state = 1u64;
     let mut next = || {
         state = state
@@ -58,11 +58,11 @@ fn disorder() -> String {
 }
 
 #[test]
-fn a_search_that_ends_early_says_so() {
-    let place = Place::new();
-    place.write("mess.csv", disorder());
+fn a_search_that_ends_early_is_reported() {
+    let folder = TestFolder::new();
+    folder.write("mess.csv", noise());
     let arguments = ["train", "mess.csv", "--method", "min-error", "--max-iter", "5"];
-    let object = place
+    let object = folder
         .run(&[&arguments[..], &["--json"]].concat())
         .expect(1)
         .json();
@@ -76,18 +76,18 @@ fn a_search_that_ends_early_says_so() {
         errors.as_f64() > bound.as_f64() && bound.as_f64() > Some(0.0),
         "{errors} and {bound}"
     );
-    let verified = place
+    let verified = folder
         .run(&["verify", "mess.wstar.json", "mess.csv", "--json"])
         .expect(1)
         .json();
     assert_eq!(verified["holds"], false);
-    assert_eq!(&verified["lower_bound"], bound, "what is proved is proved");
-    let shown = place.run(&arguments).expect(1).out;
+    assert_eq!(&verified["lower_bound"], bound, "verify finds another bound");
+    let shown = folder.run(&arguments).expect(1).out;
     assert!(
         shown.contains("not proved") && shown.contains("--max-iter"),
         "{shown}"
     );
-    let compared = place
+    let compared = folder
         .run(&["compare", "mess.csv", "--max-seconds", "0.2", "--json"])
         .expect(0)
         .json();
@@ -96,10 +96,10 @@ fn a_search_that_ends_early_says_so() {
 }
 
 #[test]
-fn methods_stand_beside_the_truth() {
-    let place = Place::new();
-    place.write("corners.csv", CORNERS);
-    let object = place.run(&["compare", "corners.csv", "--json"]).expect(0).json();
+fn methods_are_compared_with_the_optimum() {
+    let folder = TestFolder::new();
+    folder.write("corners.csv", CORNERS);
+    let object = folder.run(&["compare", "corners.csv", "--json"]).expect(0).json();
     assert_eq!(object["rows"], 9);
     assert_eq!(object["features"], 2);
     assert_eq!(object["classes"], serde_json::json!(["a", "b"]));
@@ -132,17 +132,17 @@ fn methods_stand_beside_the_truth() {
         assert!(method["seconds"].is_number());
         assert!(method["status"].is_string());
     }
-    let shown = place.run(&["compare", "corners.csv"]).expect(0).out;
+    let shown = folder.run(&["compare", "corners.csv"]).expect(0).out;
     for method in expected {
         assert!(shown.contains(method), "{shown}");
     }
     assert!(shown.contains("no hyperplane has an error below 2"), "{shown}");
-    assert!(place.files() == ["corners.csv"], "compare writes no model");
+    assert!(folder.files() == ["corners.csv"], "compare writes no model");
 }
 
 #[test]
 fn methods_can_be_chosen() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let arguments = [
         "compare",
         "@iris",
@@ -152,25 +152,25 @@ fn methods_can_be_chosen() {
         "svm,min-error",
         "--json",
     ];
-    let object = place.run(&arguments).expect(0).json();
+    let object = folder.run(&arguments).expect(0).json();
     assert_eq!(object["methods"].as_array().unwrap().len(), 2);
     assert_eq!(object["least_error"]["proved"], true);
     assert_eq!(object["least_error"]["errors"], 1);
-    let refused = place
+    let refused = folder
         .run(&["compare", "@iris", "--methods", "least-squares"])
         .expect(2);
     assert!(refused.err.contains("real target"), "{}", refused.err);
-    place
+    folder
         .run(&["compare", "@iris", "--methods", "nonsense"])
         .expect(2);
-    let none = place.run(&["compare", "@iris", "--max-seconds", "0"]).expect(2);
+    let none = folder.run(&["compare", "@iris", "--max-seconds", "0"]).expect(2);
     assert!(none.err.contains("--max-seconds"), "{}", none.err);
 }
 
 #[test]
-fn more_classes_are_compared_without_the_optimum() {
-    let place = Place::new();
-    let ran = place
+fn several_classes_are_compared_without_the_optimum() {
+    let folder = TestFolder::new();
+    let ran = folder
         .run(&[
             "compare",
             "@iris",
@@ -183,18 +183,18 @@ fn more_classes_are_compared_without_the_optimum() {
     let object = ran.json();
     assert_eq!(object["methods"].as_array().unwrap().len(), 2);
     assert!(object["least_error"].is_null());
-    let refused = place.run(&["train", "@iris", "--method", "min-error"]).expect(2);
+    let refused = folder.run(&["train", "@iris", "--method", "min-error"]).expect(2);
     assert!(refused.err.contains("--positive"), "{}", refused.err);
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
-    let place = Place::new();
-    place.write("one.csv", "x,class\n1,a\n2,a\n");
-    place.write("row.csv", "x,class\n1,a\n");
-    place.write("none.csv", "class\na\nb\n");
-    place.write("nan.csv", "x,class\n1,a\nNaN,b\n");
-    place.write("real.csv", "x,y\n1,1.5\n2,2.5\n3,3.25\n");
+fn invalid_comparisons_are_refused() {
+    let folder = TestFolder::new();
+    folder.write("one.csv", "x,class\n1,a\n2,a\n");
+    folder.write("row.csv", "x,class\n1,a\n");
+    folder.write("none.csv", "class\na\nb\n");
+    folder.write("nan.csv", "x,class\n1,a\nNaN,b\n");
+    folder.write("real.csv", "x,y\n1,1.5\n2,2.5\n3,3.25\n");
     for file in [
         "one.csv",
         "row.csv",
@@ -207,7 +207,7 @@ fn what_cannot_be_compared_is_refused() {
             vec!["compare", file],
             vec!["train", file, "--method", "min-error"],
         ] {
-            let ran = place.run(&command).expect(2);
+            let ran = folder.run(&command).expect(2);
             assert_eq!(ran.err.trim_end().lines().count(), 1, "{command:?}: {}", ran.err);
             assert!(ran.out.is_empty());
         }

@@ -1,12 +1,12 @@
-//! Names, fields, streams and exit codes that scripts rely on.
+//! Names, fields, streams and exit codes on which scripts depend.
 
-use crate::Place;
+use crate::TestFolder;
 use crate::common::real_data;
 
 #[test]
 fn train_prints_one_screen_and_writes_a_model() {
-    let place = Place::new();
-    let ran = place.run(&["train", "@iris"]).expect(0);
+    let folder = TestFolder::new();
+    let ran = folder.run(&["train", "@iris"]).expect(0);
     assert!(
         ran.out.starts_with("iris: 150 rows × 4 features, 3 classes"),
         "{}",
@@ -15,13 +15,13 @@ fn train_prints_one_screen_and_writes_a_model() {
     assert!(ran.out.contains("certified"), "{}", ran.out);
     assert!(ran.out.lines().count() <= 24, "more than a screen:\n{}", ran.out);
     assert!(ran.err.is_empty(), "{}", ran.err);
-    assert!(!ran.out.contains('\x1b'), "colour where there is no terminal");
-    assert_eq!(place.files(), ["iris.wstar.json"]);
+    assert!(!ran.out.contains('\x1b'), "colour codes without a terminal");
+    assert_eq!(folder.files(), ["iris.wstar.json"]);
 }
 
 #[test]
 fn train_json_is_one_object_with_the_fields_of_the_contract() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for method in [
         "perceptron",
         "online-perceptron",
@@ -31,7 +31,7 @@ fn train_json_is_one_object_with_the_fields_of_the_contract() {
         "lda",
         "minimax",
     ] {
-        let object = place
+        let object = folder
             .run(&[
                 "train",
                 "@iris",
@@ -63,8 +63,8 @@ fn train_json_is_one_object_with_the_fields_of_the_contract() {
 
 #[test]
 fn mistake_bound_fields() {
-    let place = Place::new();
-    let object = place
+    let folder = TestFolder::new();
+    let object = folder
         .run(&[
             "train",
             "@iris",
@@ -80,27 +80,27 @@ fn mistake_bound_fields() {
     assert_eq!(certificate["kind"], "mistake-bound");
     let number = |name: &str| certificate[name].as_f64().unwrap();
     assert!(number("updates") <= number("bound"));
-    // A hyperplane separates these classes, so the bound is Novikoff's, without slack.
+    // A hyperplane separates these classes, so the bound is Novikoff's and the slack is 0.
     assert_eq!(number("slack"), 0.0);
     let novikoff = (number("radius") / number("margin")).powi(2);
     assert!((number("bound") - novikoff).abs() <= 1e-6 * novikoff);
 }
 
 #[test]
-fn a_fit_that_falls_short_says_so_and_exits_1() {
-    let place = Place::new();
-    let data = place.write("xor.csv", "a,b,y\n0,0,n\n1,1,n\n0,1,p\n1,0,p\n");
+fn a_fit_that_does_not_converge_exits_with_1() {
+    let folder = TestFolder::new();
+    let data = folder.write("xor.csv", "a,b,y\n0,0,n\n1,1,n\n0,1,p\n1,0,p\n");
     let data = data.to_str().unwrap();
-    let ran = place
+    let ran = folder
         .run(&["train", data, "--method", "perceptron", "--epochs", "50"])
         .expect(1);
     assert!(ran.out.contains("fell short"), "{}", ran.out);
     assert_eq!(
-        place.files(),
+        folder.files(),
         ["xor.csv", "xor.wstar.json"],
-        "the model is written all the same"
+        "the model is not written"
     );
-    let object = place
+    let object = folder
         .run(&[
             "train",
             data,
@@ -113,7 +113,7 @@ fn a_fit_that_falls_short_says_so_and_exits_1() {
         .expect(1)
         .json();
     assert_eq!(object["status"], "IterationLimit");
-    let object = place
+    let object = folder
         .run(&["train", data, "--method", "kozinec", "--epochs", "50", "--json"])
         .expect(1)
         .json();
@@ -121,24 +121,24 @@ fn a_fit_that_falls_short_says_so_and_exits_1() {
 }
 
 #[test]
-fn predict_knows_its_columns_by_name() {
-    let place = Place::new();
-    place.write(
+fn predict_matches_columns_by_name() {
+    let folder = TestFolder::new();
+    folder.write(
         "train.csv",
         "size,colour,kind\n1,red,a\n2,red,a\n8,blue,b\n9,green,b\n",
     );
-    place
+    folder
         .run(&["train", "train.csv", "--method", "perceptron"])
         .expect(0);
-    place.write("new.csv", "extra,colour,size\nx,blue,8.5\ny,red,1.5\n");
+    folder.write("new.csv", "extra,colour,size\nx,blue,8.5\ny,red,1.5\n");
     assert_eq!(
-        place
+        folder
             .run(&["predict", "train.wstar.json", "new.csv"])
             .expect(0)
             .out,
         "b\na\n"
     );
-    let scores = place
+    let scores = folder
         .run(&["predict", "train.wstar.json", "new.csv", "--scores"])
         .expect(0)
         .out;
@@ -146,13 +146,13 @@ fn predict_knows_its_columns_by_name() {
     assert_eq!(lines[0], "score");
     assert!(lines[1].parse::<f64>().unwrap() > 0.0 && lines[2].parse::<f64>().unwrap() < 0.0);
 
-    let ran = place
+    let ran = folder
         .run(&["predict", "train.wstar.json", "new.csv", "--proba"])
         .expect(2);
     assert!(ran.err.contains("no probabilities"), "{}", ran.err);
 
-    place.write("unseen.csv", "colour,size\npurple,8.5\n");
-    let ran = place
+    folder.write("unseen.csv", "colour,size\npurple,8.5\n");
+    let ran = folder
         .run(&["predict", "train.wstar.json", "unseen.csv"])
         .expect(2);
     assert!(
@@ -161,7 +161,7 @@ fn predict_knows_its_columns_by_name() {
         ran.err
     );
     assert_eq!(
-        place
+        folder
             .run(&["predict", "train.wstar.json", "unseen.csv", "--unseen", "ignore"])
             .expect(0)
             .out,
@@ -171,9 +171,9 @@ fn predict_knows_its_columns_by_name() {
 
 #[test]
 fn probabilities_are_csv_and_sum_to_one() {
-    let place = Place::new();
-    place.run(&["train", "@iris", "--method", "gaussian"]).expect(0);
-    let out = place
+    let folder = TestFolder::new();
+    folder.run(&["train", "@iris", "--method", "gaussian"]).expect(0);
+    let out = folder
         .run(&["predict", "iris.wstar.json", "@iris", "--proba"])
         .expect(0)
         .out;
@@ -191,23 +191,26 @@ fn probabilities_are_csv_and_sum_to_one() {
 
 #[test]
 fn evaluate_json_has_the_fields_of_the_contract() {
-    let place = Place::new();
-    place.run(&["train", "@iris", "--method", "lda"]).expect(0);
-    let object = place
+    let folder = TestFolder::new();
+    folder.run(&["train", "@iris", "--method", "lda"]).expect(0);
+    let object = folder
         .run(&["evaluate", "iris.wstar.json", "@iris", "--json"])
         .expect(0)
         .json();
     assert_eq!(object["rows"], 150);
-    // Fisher's data: linear discriminant analysis makes three errors on its own training set.
+    // Fisher's iris data: linear discriminant analysis makes three errors on its training set.
     assert!((object["error"].as_f64().unwrap() - 0.02).abs() < 1e-12);
     assert!((object["accuracy"].as_f64().unwrap() - 0.98).abs() < 1e-12);
     assert_eq!(object["confusion"][0], serde_json::json!([50.0, 0.0, 0.0]));
     assert!(object["log_loss"].is_number());
     assert_eq!(object["classes"][2], "virginica");
 
-    let text = place.run(&["evaluate", "iris.wstar.json", "@iris"]).expect(0).out;
+    let text = folder
+        .run(&["evaluate", "iris.wstar.json", "@iris"])
+        .expect(0)
+        .out;
     assert!(text.contains("error      2.0 %"), "{text}");
-    let object = place
+    let object = folder
         .run(&[
             "evaluate",
             "iris.wstar.json",
@@ -223,7 +226,7 @@ fn evaluate_json_has_the_fields_of_the_contract() {
 
 #[test]
 fn verify_holds_and_fails_when_a_weight_is_changed() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for (method, field) in [
         ("perceptron", "/predictor/discriminants/0/weights/2"),
         ("kozinec", "/predictor/discriminants/0/weights/2"),
@@ -234,7 +237,7 @@ fn verify_holds_and_fails_when_a_weight_is_changed() {
         ("averaged-perceptron", "/certificate/parts/0/separator/weights/0"),
         ("voted-perceptron", "/certificate/parts/0/radius"),
     ] {
-        place
+        folder
             .run(&[
                 "train",
                 "@iris",
@@ -246,27 +249,27 @@ fn verify_holds_and_fails_when_a_weight_is_changed() {
                 "m.json",
             ])
             .expect(0);
-        let holds = place
+        let holds = folder
             .run(&["verify", "m.json", "@iris", "--json"])
             .expect(0)
             .json();
         assert_eq!(holds["holds"], true, "{method}");
-        let text = std::fs::read_to_string(place.path("m.json")).unwrap();
+        let text = std::fs::read_to_string(folder.path("m.json")).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         let weight = document
             .pointer_mut(field)
             .unwrap_or_else(|| panic!("{method}: no {field}"));
         *weight = serde_json::json!(-1.5 * weight.as_f64().unwrap() + 1.0);
-        place.write("m.json", document.to_string());
-        let ran = place.run(&["verify", "m.json", "@iris"]).expect(1);
+        folder.write("m.json", document.to_string());
+        let ran = folder.run(&["verify", "m.json", "@iris"]).expect(1);
         assert!(ran.out.starts_with("does not hold"), "{method}: {}", ran.out);
     }
 }
 
 #[test]
-fn verify_knows_what_was_held_out() {
-    let place = Place::new();
-    let object = place
+fn verify_leaves_out_the_rows_that_were_held_out() {
+    let folder = TestFolder::new();
+    let object = folder
         .run(&[
             "train",
             "@wine",
@@ -282,14 +285,14 @@ fn verify_knows_what_was_held_out() {
         .json();
     assert!(object["test"]["error"].as_f64().unwrap() < 0.1);
     assert!(object["rows"].as_u64().unwrap() < 178);
-    place.run(&["verify", "wine.wstar.json", "@wine"]).expect(0);
+    folder.run(&["verify", "wine.wstar.json", "@wine"]).expect(0);
 }
 
 #[test]
 fn the_model_file_depends_on_data_and_seed_alone() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     let train = |out: &str, threads: &str, seed: &str| {
-        place
+        folder
             .run(&[
                 "train",
                 "@digits",
@@ -301,7 +304,7 @@ fn the_model_file_depends_on_data_and_seed_alone() {
                 out,
             ])
             .expect(0);
-        std::fs::read(place.path(out)).unwrap()
+        std::fs::read(folder.path(out)).unwrap()
     };
     let first = train("a.json", "1", "3");
     assert!(first == train("b.json", "2", "3"), "two threads change the model");
@@ -310,9 +313,9 @@ fn the_model_file_depends_on_data_and_seed_alone() {
 
 #[test]
 fn traces_are_lines_of_json() {
-    let place = Place::new();
-    place.write("spam.csv", "free,money,kind\n0,1,spam\n1,0,ham\n0,0,ham\n");
-    place
+    let folder = TestFolder::new();
+    folder.write("spam.csv", "free,money,kind\n0,1,spam\n1,0,ham\n0,0,ham\n");
+    folder
         .run(&[
             "train",
             "spam.csv",
@@ -326,12 +329,12 @@ fn traces_are_lines_of_json() {
             "t.jsonl",
         ])
         .expect(0);
-    let trace = std::fs::read_to_string(place.path("t.jsonl")).unwrap();
+    let trace = std::fs::read_to_string(folder.path("t.jsonl")).unwrap();
     let steps: Vec<serde_json::Value> = trace
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // The lecture's own run: (b, w1, w2) after each look.
+    // The lecture's run: (b, w1, w2) after each example.
     let expected = [
         [-2.0, 4.0, 3.0],
         [-3.0, 3.0, 3.0],
@@ -355,27 +358,27 @@ fn traces_are_lines_of_json() {
 
 #[test]
 fn data_sets_are_listed_with_source_and_licence() {
-    let place = Place::new();
-    let text = place.run(&["datasets"]).expect(0).out;
+    let folder = TestFolder::new();
+    let text = folder.run(&["datasets"]).expect(0).out;
     for name in ["@iris", "@wine", "@spam", "CC BY 4.0"] {
         assert!(text.contains(name), "{name}");
     }
-    let iris = place.run(&["datasets", "iris"]).expect(0).out;
+    let iris = folder.run(&["datasets", "iris"]).expect(0).out;
     assert_eq!(iris.lines().count(), 151);
-    place.write("iris.csv", iris);
-    place.run(&["train", "iris.csv"]).expect(0);
+    folder.write("iris.csv", iris);
+    folder.run(&["train", "iris.csv"]).expect(0);
 }
 
 #[test]
 fn inspect_shows_weights_by_name() {
-    let place = Place::new();
-    place.run(&["train", "@iris", "--method", "lda"]).expect(0);
-    let text = place.run(&["inspect", "iris.wstar.json"]).expect(0).out;
+    let folder = TestFolder::new();
+    folder.run(&["train", "@iris", "--method", "lda"]).expect(0);
+    let text = folder.run(&["inspect", "iris.wstar.json"]).expect(0).out;
     assert!(
         text.contains("petal length") && text.contains("virginica"),
         "{text}"
     );
-    let object = place
+    let object = folder
         .run(&["inspect", "iris.wstar.json", "--json"])
         .expect(0)
         .json();
@@ -383,8 +386,41 @@ fn inspect_shows_weights_by_name() {
 }
 
 #[test]
-fn standardised_weights_are_told_in_raw_units() {
-    let place = Place::new();
+fn inspect_shows_every_setting_that_matters() {
+    let folder = TestFolder::new();
+    let train = [
+        "train",
+        "@breast-cancer",
+        "--standardize",
+        "--class-weight",
+        "balanced",
+    ];
+    folder.run(&train).expect(0);
+    let text = folder.run(&["inspect", "breast-cancer.wstar.json"]).expect(0).out;
+    for part in [
+        "loss logistic",
+        "penalty l2",
+        "C 1.0",
+        "intercept free",
+        "tol 1e-6",
+        "class_weight balanced",
+        "command: wstar train DATA --method logistic --class-weight balanced",
+        "30 of numbers, standardised",
+        "solver newton",
+        "iterations",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    folder.run(&["train", "@iris", "--method", "perceptron"]);
+    let text = folder.run(&["inspect", "iris.wstar.json"]).expect(0).out;
+    for part in ["family perceptrons", "ties mistake", "updates"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn standardised_weights_are_shown_in_raw_units() {
+    let folder = TestFolder::new();
     let args = [
         "train",
         "@wine",
@@ -396,13 +432,13 @@ fn standardised_weights_are_told_in_raw_units() {
         "--json",
     ];
     let mut args = args.to_vec();
-    let classes = place
+    let classes = folder
         .run(&["train", "@wine", "--method", "lda", "--json"])
         .expect(0)
         .json()["classes"]
         .clone();
     args[3] = classes[0].as_str().unwrap();
-    let object = place.run(&args).expect(0).json();
+    let object = folder.run(&args).expect(0).json();
     let weights: Vec<f64> = object["weights"][0]
         .as_array()
         .unwrap()
@@ -411,8 +447,8 @@ fn standardised_weights_are_told_in_raw_units() {
         .collect();
     let intercept = object["intercept"][0].as_f64().unwrap();
     // Scores from the raw columns must have the signs of the predictions.
-    let raw = place.run(&["datasets", "wine"]).expect(0).out;
-    let predicted = place.run(&["predict", "wine.wstar.json", "@wine"]).expect(0).out;
+    let raw = folder.run(&["datasets", "wine"]).expect(0).out;
+    let predicted = folder.run(&["predict", "wine.wstar.json", "@wine"]).expect(0).out;
     for (line, label) in raw.lines().skip(1).zip(predicted.lines()) {
         let cells: Vec<f64> = line
             .split(',')
@@ -429,8 +465,8 @@ fn test_files_may_have_fewer_columns_in_svmlight() {
     let (Some(train), Some(test)) = (real_data("a9a/a9a"), real_data("a9a/a9a.t")) else {
         return;
     };
-    let place = Place::new();
-    let object = place
+    let folder = TestFolder::new();
+    let object = folder
         .run(&[
             "train",
             train.to_str().unwrap(),

@@ -1,20 +1,20 @@
-//! The methods that minimise a loss, from the command line.
+//! Tests of the methods that minimise a loss, from the command line.
 
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::Place;
+use crate::TestFolder;
 use crate::common::real_data;
 
 #[test]
 fn defaults_follow_the_target() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for (data, method) in [
         ("@iris", "softmax"),
         ("@breast-cancer", "logistic"),
         ("@diabetes", "least-squares"),
     ] {
-        let object = place.run(&["train", data, "--json"]).expect(0).json();
+        let object = folder.run(&["train", data, "--json"]).expect(0).json();
         assert_eq!(object["method"], method);
         assert_eq!(object["status"], "Converged");
         assert_eq!(object["certificate"]["kind"], "duality-gap");
@@ -28,10 +28,10 @@ fn defaults_follow_the_target() {
 }
 
 #[test]
-fn every_solver_can_be_named_and_meets_the_same_optimum() {
-    let place = Place::new();
+fn every_solver_finds_the_same_optimum() {
+    let folder = TestFolder::new();
     let objective = |arguments: &[&str]| {
-        let ran = place.run(&[&["train", "@breast-cancer", "--standardize", "--json"], arguments].concat());
+        let ran = folder.run(&[&["train", "@breast-cancer", "--standardize", "--json"], arguments].concat());
         let object = ran.expect(0).json();
         object["objective"].as_f64().unwrap()
     };
@@ -59,7 +59,7 @@ fn every_solver_can_be_named_and_meets_the_same_optimum() {
         );
     }
     let object = |solver: &str| {
-        let object = place
+        let object = folder
             .run(&["train", "@diabetes", "--json", "--solver", solver])
             .expect(0)
             .json();
@@ -74,8 +74,8 @@ fn every_solver_can_be_named_and_meets_the_same_optimum() {
 
 #[test]
 fn statistics_only_where_they_are_valid() {
-    let place = Place::new();
-    let free = place.run(&["train", "@diabetes", "--json"]).expect(0).json();
+    let folder = TestFolder::new();
+    let free = folder.run(&["train", "@diabetes", "--json"]).expect(0).json();
     let age = &free["inference"]["coefficients"][0];
     assert_eq!(age["name"], "age");
     for field in [
@@ -91,13 +91,13 @@ fn statistics_only_where_they_are_valid() {
     for field in ["log_likelihood", "aic", "bic"] {
         assert!(free["inference"][field].is_number(), "{field}");
     }
-    let ridge = place.run(&["train", "@diabetes", "--penalty", "l2"]).expect(0);
+    let ridge = folder.run(&["train", "@diabetes", "--penalty", "l2"]).expect(0);
     assert!(
         ridge.out.contains("no standard errors: a penalty"),
         "{}",
         ridge.out
     );
-    let ridge = place
+    let ridge = folder
         .run(&["train", "@diabetes", "--penalty", "l2", "--json"])
         .expect(0)
         .json();
@@ -109,7 +109,7 @@ fn the_default_data_of_islr() {
     let Some(path) = real_data("islr/Default.csv") else {
         return;
     };
-    let place = Place::new();
+    let folder = TestFolder::new();
     let path = path.to_str().unwrap();
     let fit = |extra: &[&str]| {
         let arguments = [
@@ -125,7 +125,7 @@ fn the_default_data_of_islr() {
             extra,
         ]
         .concat();
-        place.run(&arguments).expect(0).json()
+        folder.run(&arguments).expect(0).json()
     };
     let near = |value: &serde_json::Value, expected: f64, unit: f64| {
         let value = value.as_f64().unwrap();
@@ -151,8 +151,8 @@ fn the_default_data_of_islr() {
 }
 
 #[test]
-fn a_changed_weight_is_found_out() {
-    let place = Place::new();
+fn a_changed_weight_is_detected() {
+    let folder = TestFolder::new();
     for arguments in [
         &["@breast-cancer"] as &[&str],
         &["@breast-cancer", "--method", "svm"],
@@ -163,34 +163,34 @@ fn a_changed_weight_is_found_out() {
         &["@diabetes", "--quantile", "0.9"],
         &["@diabetes", "--penalty", "l1"],
     ] {
-        place
+        folder
             .run(&[&["train", "-o", "m.json"], arguments].concat())
             .expect(0);
-        place.run(&["verify", "m.json", arguments[0]]).expect(0);
-        let text = std::fs::read_to_string(place.path("m.json")).unwrap();
+        folder.run(&["verify", "m.json", arguments[0]]).expect(0);
+        let text = std::fs::read_to_string(folder.path("m.json")).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         let weight = document
             .pointer_mut("/predictor/discriminants/0/weights/2")
             .unwrap();
         *weight = serde_json::json!(weight.as_f64().unwrap() * 1.01 + 0.01);
-        place.write("m.json", document.to_string());
-        let ran = place.run(&["verify", "m.json", arguments[0]]).expect(1);
+        folder.write("m.json", document.to_string());
+        let ran = folder.run(&["verify", "m.json", arguments[0]]).expect(1);
         assert!(ran.out.starts_with("does not hold"), "{}", ran.out);
     }
 }
 
 #[test]
-fn quantiles_lie_where_they_should() {
-    let place = Place::new();
+fn quantile_regressions_are_optimal() {
+    let folder = TestFolder::new();
     for (quantile, words) in [("0.9", "the 0.9 quantile"), ("0.25", "the 0.25 quantile")] {
         let arguments = ["train", "@diabetes", "--quantile", quantile, "-o", "q.json"];
-        let ran = place.run(&arguments).expect(0);
+        let ran = folder.run(&arguments).expect(0);
         assert!(ran.out.contains(words), "{}", ran.out);
         assert!(ran.out.contains("solver frisch-newton"), "{}", ran.out);
-        let ran = place.run(&["verify", "q.json", "@diabetes", "--json"]).expect(0);
+        let ran = folder.run(&["verify", "q.json", "@diabetes", "--json"]).expect(0);
         let claim: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         assert!(claim["relative_gap"].as_f64().unwrap().abs() < 1e-12, "{claim}");
-        // With ℓ2 by the generic way.
+        // With an ℓ2 penalty, by the solvers for general losses.
         let arguments = [
             "train",
             "@diabetes",
@@ -202,17 +202,17 @@ fn quantiles_lie_where_they_should() {
             "r.json",
             "--json",
         ];
-        let ran = place.run(&arguments).expect(0);
-        let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-        assert_eq!(told["quantile"].as_f64(), quantile.parse().ok(), "{told}");
-        place.run(&["verify", "r.json", "@diabetes"]).expect(0);
+        let ran = folder.run(&arguments).expect(0);
+        let object: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(object["quantile"].as_f64(), quantile.parse().ok(), "{object}");
+        folder.run(&["verify", "r.json", "@diabetes"]).expect(0);
     }
 }
 
 #[test]
-fn a_fit_that_falls_short_says_so() {
-    let place = Place::new();
-    let ran = place
+fn a_fit_that_does_not_converge_is_reported() {
+    let folder = TestFolder::new();
+    let ran = folder
         .run(&[
             "train",
             "@breast-cancer",
@@ -227,8 +227,8 @@ fn a_fit_that_falls_short_says_so() {
         "{}",
         ran.out
     );
-    assert_eq!(place.files(), ["breast-cancer.wstar.json"]);
-    let object = place
+    assert_eq!(folder.files(), ["breast-cancer.wstar.json"]);
+    let object = folder
         .run(&[
             "train",
             "@breast-cancer",
@@ -242,15 +242,15 @@ fn a_fit_that_falls_short_says_so() {
         .json();
     assert_eq!(object["status"], "IterationLimit");
     assert_eq!(object["certificate"]["holds"], false);
-    place
+    folder
         .run(&["verify", "breast-cancer.wstar.json", "@breast-cancer"])
         .expect(1);
 }
 
 #[test]
 fn a_loss_that_is_not_convex_claims_no_more_than_stationarity() {
-    let place = Place::new();
-    let ran = place
+    let folder = TestFolder::new();
+    let ran = folder
         .run(&[
             "train",
             "@breast-cancer",
@@ -265,15 +265,15 @@ fn a_loss_that_is_not_convex_claims_no_more_than_stationarity() {
     let object = ran.json();
     assert_eq!(object["certificate"]["kind"], "stationarity");
     assert!(object["certificate"]["slope"].as_f64().unwrap() <= 1e-6);
-    place
+    folder
         .run(&["verify", "breast-cancer.wstar.json", "@breast-cancer"])
         .expect(0);
 }
 
 #[test]
-fn streams_meet_the_optimum_of_memory() {
+fn streams_reach_the_optimum_of_data_in_memory() {
     let Some(path) = real_data("a9a/a9a") else { return };
-    let place = Place::new();
+    let folder = TestFolder::new();
     let path = path.to_str().unwrap();
     for extra in [
         &["--method", "logistic"] as &[&str],
@@ -287,7 +287,7 @@ fn streams_meet_the_optimum_of_memory() {
                 more,
             ]
             .concat();
-            place.run(&arguments).expect(0).json()["objective"]
+            folder.run(&arguments).expect(0).json()["objective"]
                 .as_f64()
                 .unwrap()
         };
@@ -296,38 +296,38 @@ fn streams_meet_the_optimum_of_memory() {
             (memory - stream).abs() <= 1e-6 * memory,
             "{extra:?}: {memory} and {stream}"
         );
-        place
+        folder
             .run(&["verify", "stream.json", path, "--format", "svmlight"])
             .expect(0);
-        place
+        folder
             .run(&["verify", "memory.json", path, "--format", "svmlight", "--stream"])
             .expect(0);
     }
 }
 
 #[test]
-fn a_model_is_a_start() {
-    let place = Place::new();
-    place
+fn a_model_is_a_starting_point() {
+    let folder = TestFolder::new();
+    folder
         .run(&["train", "@breast-cancer", "-o", "first.json"])
         .expect(0);
-    let warm = place
+    let warm = folder
         .run(&["train", "@breast-cancer", "--start-from", "first.json", "--json"])
         .expect(0)
         .json();
     assert!(warm["iterations"].as_u64().unwrap() <= 2, "{warm}");
-    let ran = place
+    let ran = folder
         .run(&["train", "@iris", "--start-from", "first.json"])
         .expect(2);
     assert!(ran.err.contains("other features"), "{}", ran.err);
 }
 
 #[test]
-fn a_killed_fit_goes_on_from_its_checkpoint() {
+fn a_killed_fit_resumes_from_its_checkpoint() {
     let Some(path) = real_data("covtype/covtype.binary.scale.svm.gz") else {
         return;
     };
-    let place = Place::new();
+    let folder = TestFolder::new();
     let path = path.to_str().unwrap();
     let arguments = [
         "train",
@@ -342,15 +342,16 @@ fn a_killed_fit_goes_on_from_its_checkpoint() {
         "-o",
         "m.json",
     ];
-    let mut child = place
+    let mut child = folder
         .command(&arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Killed as soon as something has been kept.
-    let kept =
-        || std::fs::read_to_string(place.path("c.json")).is_ok_and(|text| text.contains("\"parameters\":[["));
+    // The process is killed as soon as a checkpoint exists.
+    let kept = || {
+        std::fs::read_to_string(folder.path("c.json")).is_ok_and(|text| text.contains("\"parameters\":[["))
+    };
     for _ in 0..600 {
         if kept() || child.try_wait().unwrap().is_some() {
             break;
@@ -359,10 +360,10 @@ fn a_killed_fit_goes_on_from_its_checkpoint() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(kept(), "nothing was kept");
-    assert!(!place.path("m.json").exists());
+    assert!(kept(), "no checkpoint was written");
+    assert!(!folder.path("m.json").exists());
 
-    let other = place
+    let other = folder
         .run(&[
             "train",
             path,
@@ -377,45 +378,51 @@ fn a_killed_fit_goes_on_from_its_checkpoint() {
     assert!(other.err.contains("another problem"), "{}", other.err);
 
     let first_objective = |trace: &str| {
-        let text = std::fs::read_to_string(place.path(trace)).unwrap();
+        let text = std::fs::read_to_string(folder.path(trace)).unwrap();
         let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         first["objective"].as_f64().unwrap()
     };
-    let resumed = place
+    let resumed = folder
         .run(&[&arguments[..], &["--trace", "resumed.jsonl"]].concat())
         .expect(0)
         .json();
-    assert!(!place.path("c.json").exists(), "a checkpoint outlived its fit");
+    assert!(!folder.path("c.json").exists(), "the checkpoint was not deleted");
     let whole = [
         &arguments[..6],
         &["--json", "-o", "w.json", "--trace", "whole.jsonl"],
     ]
     .concat();
-    let whole = place.run(&whole).expect(0).json();
+    let whole = folder.run(&whole).expect(0).json();
     assert!(first_objective("resumed.jsonl") < first_objective("whole.jsonl"));
     let objective = |object: &serde_json::Value| object["objective"].as_f64().unwrap();
     assert!((objective(&resumed) - objective(&whole)).abs() <= 1e-9 * objective(&whole));
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
-    let place = Place::new();
-    place.write("real.csv", "x,y\n1,0.5\n2,1.25\n3,0.125\n4,2.5\n5,0.75\n");
-    place.write("zero.csv", "x,w,y\n1,0,a\n2,0,b\n3,0,a\n");
-    place.write("nan.csv", "x,w,y\n1,NaN,a\n2,1,b\n3,1,a\n");
-    place.write("negative.csv", "x,w,y\n1,-1,a\n2,1,b\n3,1,a\n");
+fn invalid_settings_are_refused() {
+    let folder = TestFolder::new();
+    folder.write("real.csv", "x,y\n1,0.5\n2,1.25\n3,0.125\n4,2.5\n5,0.75\n");
+    folder.write("zero.csv", "x,w,y\n1,0,a\n2,0,b\n3,0,a\n");
+    folder.write("nan.csv", "x,w,y\n1,NaN,a\n2,1,b\n3,1,a\n");
+    folder.write("negative.csv", "x,w,y\n1,-1,a\n2,1,b\n3,1,a\n");
     for (arguments, expected) in [
         (&["@iris", "--C", "0"] as &[&str], "--C must be a positive number"),
         (&["@iris", "--C", "-1"], "--C must be a positive number"),
         (&["@iris", "--C", "nan"], "--C must be a positive number"),
         (&["@iris", "--lambda", "0"], "--lambda must be a positive number"),
-        (&["@iris", "--C", "1", "--lambda", "1"], "say the same"),
+        (
+            &["@iris", "--C", "1", "--lambda", "1"],
+            "--C does not go with --lambda",
+        ),
         (&["@iris", "--tol", "0"], "--tol must be a positive number"),
         (
             &["@iris", "--penalty", "elastic-net", "--l1-ratio", "1.5"],
             "between 0 and 1",
         ),
-        (&["@iris", "--l1-ratio", "0.5"], "--l1-ratio goes with"),
+        (
+            &["@iris", "--l1-ratio", "0.5"],
+            "--l1-ratio is for the elastic net",
+        ),
         (&["@iris", "--solver", "qr"], "qr"),
         (
             &["@breast-cancer", "--method", "svm", "--solver", "newton"],
@@ -471,11 +478,11 @@ fn settings_that_make_no_sense_are_refused() {
         (&["@breast-cancer", "--start", "1,2"], "--start has 2 numbers"),
         (&["@iris", "--start-from", "absent.json"], "absent.json"),
     ] {
-        let ran = place.run(&[&["train"], arguments].concat()).expect(2);
+        let ran = folder.run(&[&["train"], arguments].concat()).expect(2);
         assert_eq!(ran.err.lines().count(), 1, "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
         assert!(
-            !place.files().iter().any(|name| name.ends_with(".wstar.json")),
+            !folder.files().iter().any(|name| name.ends_with(".wstar.json")),
             "{arguments:?}"
         );
     }

@@ -1,15 +1,15 @@
-//! `wstar lab` from the command line: an address on one line, a page behind it, a clear error where the port is taken.
+//! `wstar lab` from the command line: it prints an address on one line, serves a page there, and reports a port in use.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 
-use crate::Place;
+use crate::TestFolder;
 
 #[test]
 fn the_lab_prints_its_address_and_serves_its_page() {
-    let place = Place::new();
-    let mut running = place
+    let folder = TestFolder::new();
+    let mut running = folder
         .command(&["lab", "--no-open"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -36,13 +36,13 @@ fn the_lab_prints_its_address_and_serves_its_page() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let place = Place::new();
-    let ran = place.run(&["lab", "--no-open", "--port", &port]).expect(2);
+    let folder = TestFolder::new();
+    let ran = folder.run(&["lab", "--no-open", "--port", &port]).expect(2);
     assert!(
-        ran.err.contains(&format!("port {port} cannot be had")),
+        ran.err.contains(&format!("port {port} is not available")),
         "{}",
         ran.err
     );

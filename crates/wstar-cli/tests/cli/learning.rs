@@ -1,6 +1,6 @@
-//! Results on real data that are known from elsewhere.
+//! Results on real data that are known from other sources.
 
-use crate::Place;
+use crate::TestFolder;
 use crate::common::real_data;
 
 #[test]
@@ -8,9 +8,9 @@ fn sms_spam_from_raw_text() {
     let Some(messages) = real_data("sms_spam/SMSSpamCollection") else {
         return;
     };
-    let place = Place::new();
+    let folder = TestFolder::new();
     for method in ["averaged-perceptron", "voted-perceptron"] {
-        let object = place
+        let object = folder
             .run(&[
                 "train",
                 messages.to_str().unwrap(),
@@ -52,8 +52,8 @@ fn nine_against_the_rest_from_the_published_files() {
         return;
     };
     let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
-    let place = Place::new();
-    let object = place
+    let folder = TestFolder::new();
+    let object = folder
         .run(&[
             "train",
             paths[0],
@@ -83,8 +83,8 @@ fn nine_against_the_rest_from_the_published_files() {
 
 #[test]
 fn several_classes_one_against_the_rest() {
-    let place = Place::new();
-    let object = place
+    let folder = TestFolder::new();
+    let object = folder
         .run(&["train", "@digits", "--holdout", "0.25", "--json"])
         .expect(0)
         .json();
@@ -98,8 +98,8 @@ fn several_classes_one_against_the_rest() {
 
 #[test]
 fn naive_bayes_on_words() {
-    let place = Place::new();
-    let object = place
+    let folder = TestFolder::new();
+    let object = folder
         .run(&[
             "train",
             "@spam",
@@ -127,16 +127,16 @@ fn naive_bayes_on_words() {
 
 #[test]
 fn a_penalty_matrix_moves_the_decision() {
-    let place = Place::new();
-    place
+    let folder = TestFolder::new();
+    folder
         .run(&["train", "@breast-cancer", "--method", "lda", "-o", "plain.json"])
         .expect(0);
-    let plain = place
+    let plain = folder
         .run(&["evaluate", "plain.json", "@breast-cancer", "--json"])
         .expect(0)
         .json();
-    // To miss a malignant tumour (the second class) costs fifty times a false alarm.
-    place
+    // Missing a malignant tumour (the second class) costs fifty times as much as a false alarm.
+    folder
         .run(&[
             "train",
             "@breast-cancer",
@@ -148,7 +148,7 @@ fn a_penalty_matrix_moves_the_decision() {
             "safe.json",
         ])
         .expect(0);
-    let safe = place
+    let safe = folder
         .run(&["evaluate", "safe.json", "@breast-cancer", "--json"])
         .expect(0)
         .json();

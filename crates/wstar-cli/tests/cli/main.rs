@@ -1,12 +1,13 @@
-//! The command line as its users meet it: one module a behaviour.
+//! Tests of the command line as users see it, one module per behaviour.
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 mod bad_input;
-#[path = "../../../wstar/tests/common/mod.rs"]
+#[path = "../../../wstar/tests/behaviour/common.rs"]
 mod common;
 mod compare;
 mod contract;
 mod convex;
+mod independent_check;
 mod lab;
 mod learning;
 mod report;
@@ -17,27 +18,27 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A folder of its own for each test, removed afterwards.
-struct Place {
-    folder: tempfile::TempDir,
+/// A temporary folder for one test, removed afterwards.
+struct TestFolder {
+    directory: tempfile::TempDir,
 }
 
-/// What a run of the program left.
+/// The exit code and the output of a run.
 struct Ran {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
-        Place {
-            folder: tempfile::tempdir().unwrap(),
+        TestFolder {
+            directory: tempfile::tempdir().unwrap(),
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
@@ -47,7 +48,7 @@ impl Place {
     }
 
     fn files(&self) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(self.folder.path())
+        let mut names: Vec<String> = std::fs::read_dir(self.directory.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -57,7 +58,7 @@ impl Place {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wstar"));
-        command.args(arguments).current_dir(self.folder.path());
+        command.args(arguments).current_dir(self.directory.path());
         command
     }
 
@@ -77,7 +78,7 @@ impl Place {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // The program may end before it has read everything.
+        // The program may exit before it has read everything.
         let feeding = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let ran = Ran::of(child.wait_with_output().unwrap());
         feeding.join().unwrap();
@@ -94,7 +95,7 @@ impl Ran {
         }
     }
 
-    /// The one object that `--json` prints.
+    /// The single object that `--json` prints.
     #[track_caller]
     fn json(&self) -> serde_json::Value {
         assert_eq!(

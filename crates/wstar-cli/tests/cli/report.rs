@@ -1,10 +1,10 @@
-//! `wstar report` and `wstar plot`.
+//! Tests of `wstar report` and `wstar plot`.
 
 use std::process::Command;
 
-use crate::Place;
+use crate::TestFolder;
 
-/// The text of a page between two marks, unescaped.
+/// The text of a page between two markers, unescaped.
 fn between(page: &str, from: &str, to: &str) -> String {
     let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no {from}"));
     let text = rest.split_once(to).unwrap().0;
@@ -21,12 +21,12 @@ fn between(page: &str, from: &str, to: &str) -> String {
     })
 }
 
-impl Place {
+impl TestFolder {
     fn page(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Trains and reports; the page.
+    /// Trains and reports; returns the page.
     fn reported(&self, train: &[&str], data: &str) -> String {
         let trained = self.run(&[&["train", data, "--out", "m.json", "--quiet"], train].concat());
         assert_eq!(trained.code, 0, "{}", trained.err);
@@ -42,9 +42,9 @@ const PEOPLE: &str = "id,height,weight,colour,kind\n1,150,4,red,a\n2,160,5,blue,
 
 #[test]
 fn the_command_in_a_report_makes_the_same_model() {
-    let place = Place::new();
-    place.write("people's data.csv", PEOPLE);
-    place.write(
+    let folder = TestFolder::new();
+    folder.write("people's data.csv", PEOPLE);
+    folder.write(
         "mail.csv",
         "n,mail,label\n1,free money now,spam\n2,see you now,ham\n3,money for free,spam\n4,lunch with you,ham\n",
     );
@@ -132,10 +132,10 @@ fn the_command_in_a_report_makes_the_same_model() {
         ),
     ];
     for (data, train) in cases {
-        let page = place.reported(train, data);
+        let page = folder.reported(train, data);
         let command = between(&page, "<dt>training</dt><dd>", "</dd>");
-        let first = std::fs::read(place.path("m.json")).unwrap();
-        std::fs::remove_file(place.path("m.json")).unwrap();
+        let first = std::fs::read(folder.path("m.json")).unwrap();
+        std::fs::remove_file(folder.path("m.json")).unwrap();
         let script = format!(
             "{} --out m.json --quiet",
             command.replacen("wstar", "\"$WSTAR\"", 1)
@@ -143,7 +143,7 @@ fn the_command_in_a_report_makes_the_same_model() {
         let again = Command::new("sh")
             .args(["-c", &script])
             .env("WSTAR", env!("CARGO_BIN_EXE_wstar"))
-            .current_dir(place.path(""))
+            .current_dir(folder.path(""))
             .output()
             .unwrap();
         assert!(
@@ -151,22 +151,25 @@ fn the_command_in_a_report_makes_the_same_model() {
             "{command}: {}",
             String::from_utf8_lossy(&again.stderr)
         );
-        assert!(first == std::fs::read(place.path("m.json")).unwrap(), "{command}");
-        assert!(page.contains("Proved:") || page.contains("Not proved to the end:"));
+        assert!(
+            first == std::fs::read(folder.path("m.json")).unwrap(),
+            "{command}"
+        );
+        assert!(page.contains("Proved:") || page.contains("Not proved completely:"));
         assert!(page.contains("from the training rows alone"), "{command}");
     }
 }
 
 #[test]
-fn a_report_needs_nothing_else() {
-    let place = Place::new();
+fn a_report_is_self_contained() {
+    let folder = TestFolder::new();
     for (data, train, figures) in [
         ("@breast-cancer", ["--method", "logistic"], 8),
         ("@iris", ["--method", "softmax"], 8),
         ("@diabetes", ["--method", "least-squares"], 3),
         ("@breast-cancer", ["--method", "lda"], 7),
     ] {
-        let page = place.reported(&train, data);
+        let page = folder.reported(&train, data);
         let found = page.matches("<figure>").count();
         assert!(found >= figures, "{data}: {found} figures");
         let without = page.replace("http://www.w3.org/2000/svg", "");
@@ -174,18 +177,22 @@ fn a_report_needs_nothing_else() {
             assert!(!without.contains(reaching), "{data}: {reaching}");
         }
         assert!(page.contains("wstar verify m.json"));
-        // No colour was left without a theme, and nothing is not a number.
+        // Every colour is resolved by the theme, and no number is NaN or infinite.
         assert!(!page.contains("#01F7") && !page.contains("NaN") && !page.contains(">inf"));
-        place.run(&["report", "m.json", data, "-o", "again.html"]);
-        assert_eq!(page, place.page("again.html"), "the same command, the same bytes");
+        folder.run(&["report", "m.json", data, "-o", "again.html"]);
+        assert_eq!(
+            page,
+            folder.page("again.html"),
+            "the same command, the same bytes"
+        );
     }
 }
 
 #[test]
 fn numbers_of_a_report_are_those_of_evaluate() {
-    let place = Place::new();
-    let page = place.reported(&[], "@breast-cancer");
-    let judged = place.run(&["evaluate", "m.json", "@breast-cancer", "--json"]);
+    let folder = TestFolder::new();
+    let page = folder.reported(&[], "@breast-cancer");
+    let judged = folder.run(&["evaluate", "m.json", "@breast-cancer", "--json"]);
     let judged: serde_json::Value = serde_json::from_str(&judged.out).unwrap();
     let auc = format!("{:.4}", judged["auc"].as_f64().unwrap());
     assert!(page.contains(&format!("<dd>{auc}</dd>")), "{auc}");
@@ -198,17 +205,17 @@ fn numbers_of_a_report_are_those_of_evaluate() {
 }
 
 #[test]
-fn other_rows_are_told_apart_and_a_false_claim_is_refuted() {
-    let place = Place::new();
-    place.reported(&[], "@iris");
-    let text = place.run(&["datasets", "iris"]).out;
-    // The columns in another order are the same rows; one cell changed makes other rows.
+fn other_rows_are_detected_and_a_false_claim_is_refuted() {
+    let folder = TestFolder::new();
+    folder.reported(&[], "@iris");
+    let text = folder.run(&["datasets", "iris"]).out;
+    // Reordered columns are the same rows; one changed cell makes them different rows.
     let turned: String = text
         .lines()
         .map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n")
         .collect();
-    place.write("turned.csv", turned);
-    let same = place.run(&["report", "m.json", "turned.csv", "-o", "r.html"]);
+    folder.write("turned.csv", turned);
+    let same = folder.run(&["report", "m.json", "turned.csv", "-o", "r.html"]);
     assert!(
         same.code == 0 && same.out.contains("checked again, and holds"),
         "{}{}",
@@ -217,43 +224,43 @@ fn other_rows_are_told_apart_and_a_false_claim_is_refuted() {
     );
     let mut lines: Vec<&str> = text.lines().collect();
     lines.remove(7);
-    place.write("fewer.csv", lines.join("\n"));
-    let fewer = place.run(&["report", "m.json", "fewer.csv", "-o", "r.html"]);
+    folder.write("fewer.csv", lines.join("\n"));
+    let fewer = folder.run(&["report", "m.json", "fewer.csv", "-o", "r.html"]);
     assert!(
         fewer.code == 0 && fewer.out.contains("not the rows of the training"),
         "{}",
         fewer.out
     );
     assert!(
-        place
+        folder
             .page("r.html")
             .contains("not those that the model was trained on")
     );
 
-    // A weight that was changed is not the optimum.
-    let mut model: serde_json::Value = serde_json::from_str(&place.page("m.json")).unwrap();
+    // With a changed weight the model is no longer the optimum.
+    let mut model: serde_json::Value = serde_json::from_str(&folder.page("m.json")).unwrap();
     let weight = &mut model["predictor"]["discriminants"][0]["weights"][0];
     *weight = (weight.as_f64().unwrap() + 0.25).into();
-    place.write("false.json", model.to_string());
-    let refuted = place.run(&["report", "false.json", "@iris", "-o", "r.html"]);
+    folder.write("false.json", model.to_string());
+    let refuted = folder.run(&["report", "false.json", "@iris", "-o", "r.html"]);
     assert_eq!(refuted.code, 1, "{}{}", refuted.out, refuted.err);
-    assert!(place.page("r.html").contains("Does not hold:"));
+    assert!(folder.page("r.html").contains("Does not hold:"));
 
-    // A file of an older program has neither a history nor a digest.
-    let mut older: serde_json::Value = serde_json::from_str(&place.page("m.json")).unwrap();
+    // A file of an older version has neither a history nor a digest.
+    let mut older: serde_json::Value = serde_json::from_str(&folder.page("m.json")).unwrap();
     for field in ["history", "digest"] {
         assert!(older.as_object_mut().unwrap().remove(field).is_some(), "{field}");
     }
-    place.write("older.json", older.to_string());
-    let read = place.run(&["report", "older.json", "@iris", "-o", "r.html"]);
+    folder.write("older.json", older.to_string());
+    let read = folder.run(&["report", "older.json", "@iris", "-o", "r.html"]);
     assert!(
         read.code == 0 && read.out.contains("checked again, and holds"),
         "{}{}",
         read.out,
         read.err
     );
-    assert!(place.page("r.html").contains("holds no history"));
-    let elsewhere = place.run(&["report", "older.json", "fewer.csv", "-o", "r.html"]);
+    assert!(folder.page("r.html").contains("has no history"));
+    let elsewhere = folder.run(&["report", "older.json", "fewer.csv", "-o", "r.html"]);
     assert!(
         elsewhere.code == 0 && elsewhere.out.contains("may not be"),
         "{}",
@@ -262,11 +269,11 @@ fn other_rows_are_told_apart_and_a_false_claim_is_refuted() {
 }
 
 #[test]
-fn held_out_rows_are_judged_and_the_others_checked() {
-    let place = Place::new();
-    let page = place.reported(&["--holdout", "0.3", "--seed", "4"], "@breast-cancer");
+fn held_out_rows_are_evaluated_and_the_others_verified() {
+    let folder = TestFolder::new();
+    let page = folder.reported(&["--holdout", "0.3", "--seed", "4"], "@breast-cancer");
     assert!(page.contains("that were held out of the training"));
-    let trained = place.run(&[
+    let trained = folder.run(&[
         "train",
         "@breast-cancer",
         "--holdout",
@@ -284,26 +291,26 @@ fn held_out_rows_are_judged_and_the_others_checked() {
 
 #[test]
 fn names_are_never_markup() {
-    let place = Place::new();
-    place.write(
+    let folder = TestFolder::new();
+    folder.write(
         "evil.csv",
         "\"<img src=x onerror=alert(1)>\",b,kind\n1,2,\"<script>alert(1)</script>\"\n2,1,\"a&b\"\n3,5,\"a&b\"\n\
          4,1,\"<script>alert(1)</script>\"\n",
     );
-    let page = place.reported(&[], "evil.csv");
+    let page = folder.reported(&[], "evil.csv");
     assert!(!page.contains("<img") && !page.contains("<script>alert"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("a&amp;b"));
-    let plotted = place.run(&["plot", "boundary", "m.json", "evil.csv", "-o", "b.svg"]);
+    let plotted = folder.run(&["plot", "boundary", "m.json", "evil.csv", "-o", "b.svg"]);
     assert_eq!(plotted.code, 0, "{}", plotted.err);
-    assert!(!place.page("b.svg").contains("<img"));
+    assert!(!folder.page("b.svg").contains("<img"));
 }
 
 #[test]
-fn every_picture_is_drawn_where_it_fits() {
-    let place = Place::new();
-    place.write("plane.csv", PEOPLE.replace("id,", "drop,"));
+fn every_picture_is_drawn_for_suitable_models() {
+    let folder = TestFolder::new();
+    folder.write("plane.csv", PEOPLE.replace("id,", "drop,"));
     let train = |arguments: &[&str]| {
-        let trained = place.run(&[&["train"], arguments, &["--quiet"]].concat());
+        let trained = folder.run(&[&["train"], arguments, &["--quiet"]].concat());
         assert!(trained.code < 2, "{}", trained.err);
     };
     train(&["@breast-cancer", "--out", "two.json"]);
@@ -350,22 +357,22 @@ fn every_picture_is_drawn_where_it_fits() {
     ];
     for (model, data, kinds) in cases {
         for kind in kinds.split(' ') {
-            let svg = place.run(&["plot", kind, model, data, "-o", "p.svg"]);
+            let svg = folder.run(&["plot", kind, model, data, "-o", "p.svg"]);
             assert_eq!(
                 (svg.code, svg.out.as_str()),
                 (0, ""),
                 "{model} {kind}: {}",
                 svg.err
             );
-            let text = place.page("p.svg");
+            let text = folder.page("p.svg");
             assert!(text.starts_with("<?xml") && text.contains("<desc") && text.ends_with("</svg>\n"));
-            let png = place.run(&[
+            let png = folder.run(&[
                 "plot", kind, model, data, "-o", "p.png", "--size", "800x500", "--theme", "dark",
             ]);
             assert_eq!(png.code, 0, "{model} {kind}: {}", png.err);
-            let bytes = std::fs::read(place.path("p.png")).unwrap();
+            let bytes = std::fs::read(folder.path("p.png")).unwrap();
             assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
-            // Width and height stand at the start of the header.
+            // The width and height are at the start of the header.
             assert_eq!(
                 (&bytes[16..20], &bytes[20..24]),
                 (&800u32.to_be_bytes()[..], &500u32.to_be_bytes()[..])
@@ -375,10 +382,10 @@ fn every_picture_is_drawn_where_it_fits() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said_and_nothing_is_written() {
-    let place = Place::new();
-    place.run(&["train", "@breast-cancer", "--out", "two.json", "--quiet"]);
-    place.run(&[
+fn pictures_that_cannot_be_drawn_are_reported() {
+    let folder = TestFolder::new();
+    folder.run(&["train", "@breast-cancer", "--out", "two.json", "--quiet"]);
+    folder.run(&[
         "train",
         "@breast-cancer",
         "--method",
@@ -387,9 +394,9 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_written() {
         "svm.json",
         "--quiet",
     ]);
-    place.write("broken.json", "{\"format\": \"wstar-model\"");
-    std::fs::create_dir(place.path("folder")).unwrap();
-    let before = place.files();
+    folder.write("broken.json", "{\"format\": \"wstar-model\"");
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    let before = folder.files();
     let cases: [(&[&str], &str); 12] = [
         (&["report", "absent.json", "@iris"], "absent.json"),
         (&["report", "broken.json", "@iris"], "not a whole model file"),
@@ -418,7 +425,7 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_written() {
                 "--size",
                 "9x9",
             ],
-            "no size for a picture",
+            "not a valid size",
         ),
         (
             &["plot", "residuals", "two.json", "@breast-cancer", "-o", "p.svg"],
@@ -438,9 +445,9 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_written() {
         ),
     ];
     for (arguments, said) in cases {
-        let ran = place.run(arguments);
+        let ran = folder.run(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
     }
-    assert_eq!(place.files(), before);
+    assert_eq!(folder.files(), before);
 }

@@ -1,24 +1,24 @@
-//! Separation on the command line: verdicts, proofs, and what they mean for other methods.
+//! Separation from the command line: verdicts, proofs, and their consequences for other methods.
 
 use serde_json::Value;
 
-use crate::Place;
+use crate::TestFolder;
 
-/// Exclusive or; two classes that touch in a point; two that a line keeps apart.
+/// Exclusive or; two classes that touch in one point; two classes that a line separates.
 const XOR: &[u8] = b"a,b,y\n0,0,even\n1,1,even\n0,1,odd\n1,0,odd\n";
 const TOUCHING: &[u8] = b"a,y\n0,no\n1,no\n1,yes\n2,yes\n";
 const APART: &[u8] = b"a,b,y\n0,0,no\n1,0,no\n0,1,no\n3,3,yes\n4,3,yes\n";
 
 #[test]
 fn verdicts_and_their_proofs() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for (content, verdict) in [
         (XOR, "inseparable"),
         (TOUCHING, "quasi-separable"),
         (APART, "separable"),
     ] {
-        place.write("d.csv", content);
-        let object = place
+        folder.write("d.csv", content);
+        let object = folder
             .run(&["separate", "d.csv", "--json", "--proof", "p.json"])
             .expect(0)
             .json();
@@ -27,24 +27,24 @@ fn verdicts_and_their_proofs() {
         assert_eq!(object.get("proof").is_some(), verdict != "separable");
         let seconds = object["seconds"].as_object().unwrap();
         assert!(seconds.contains_key("total"));
-        let checked = place
+        let checked = folder
             .run(&["verify", "p.json", "d.csv", "--json"])
             .expect(0)
             .json();
         assert_eq!(checked["holds"], true);
         assert_eq!(checked["verdict"], verdict);
-        let text = place.run(&["verify", "p.json", "d.csv"]).expect(0);
+        let text = folder.run(&["verify", "p.json", "d.csv"]).expect(0);
         assert!(text.out.starts_with("holds"), "{}", text.out);
-        let text = place.run(&["separate", "d.csv"]).expect(0);
+        let text = folder.run(&["separate", "d.csv"]).expect(0);
         assert!(text.out.contains(verdict), "{}", text.out);
     }
 }
 
 #[test]
 fn the_combinations_of_exclusive_or_coincide() {
-    let place = Place::new();
-    place.write("xor.csv", XOR);
-    let object = place.run(&["separate", "xor.csv", "--json"]).expect(0).json();
+    let folder = TestFolder::new();
+    folder.write("xor.csv", XOR);
+    let object = folder.run(&["separate", "xor.csv", "--json"]).expect(0).json();
     assert_eq!(object["proof"]["points"], serde_json::json!([0, 1, 2, 3]));
     assert_eq!(
         object["proof"]["weights"],
@@ -56,49 +56,49 @@ fn the_combinations_of_exclusive_or_coincide() {
 
 #[test]
 fn a_proof_fails_on_other_data_and_when_it_is_changed() {
-    let place = Place::new();
-    place.write("d.csv", APART);
-    place.run(&["separate", "d.csv", "--proof", "p.json"]).expect(0);
-    // One point of the other class among the first.
-    place.write("e.csv", b"a,b,y\n0,0,no\n1,0,no\n0,1,yes\n3,3,yes\n4,3,yes\n");
-    let ran = place.run(&["verify", "p.json", "e.csv"]).expect(1);
+    let folder = TestFolder::new();
+    folder.write("d.csv", APART);
+    folder.run(&["separate", "d.csv", "--proof", "p.json"]).expect(0);
+    // One point among those of the first class now has the other label.
+    folder.write("e.csv", b"a,b,y\n0,0,no\n1,0,no\n0,1,yes\n3,3,yes\n4,3,yes\n");
+    let ran = folder.run(&["verify", "p.json", "e.csv"]).expect(1);
     assert!(ran.out.contains("does not hold"), "{}", ran.out);
-    place.write("f.csv", b"a,b,y\n0,0,no\n3,3,yes\n");
-    let ran = place.run(&["verify", "p.json", "f.csv"]).expect(2);
+    folder.write("f.csv", b"a,b,y\n0,0,no\n3,3,yes\n");
+    let ran = folder.run(&["verify", "p.json", "f.csv"]).expect(2);
     assert!(ran.err.contains("5 rows"), "{}", ran.err);
-    let text = String::from_utf8(std::fs::read(place.path("p.json")).unwrap()).unwrap();
-    place.write(
+    let text = String::from_utf8(std::fs::read(folder.path("p.json")).unwrap()).unwrap();
+    folder.write(
         "q.json",
         text.replace("\"separable\"", "\"inseparable\"").as_bytes(),
     );
-    let ran = place.run(&["verify", "q.json", "d.csv"]);
+    let ran = folder.run(&["verify", "q.json", "d.csv"]);
     assert!(ran.code != 0, "{}", ran.out);
 }
 
 #[test]
 fn several_classes_make_a_table() {
-    let place = Place::new();
-    let object = place.run(&["separate", "@iris", "--json"]).expect(0).json();
+    let folder = TestFolder::new();
+    let object = folder.run(&["separate", "@iris", "--json"]).expect(0).json();
     let verdicts = |name: &str| -> Vec<Value> {
         let list = object[name].as_array().unwrap();
         list.iter().map(|one| one["verdict"].clone()).collect()
     };
-    // Fisher's classes: setosa lies apart, the other two overlap.
+    // Fisher's iris data: setosa is separable from both other classes, which overlap.
     assert_eq!(verdicts("pairs"), ["separable", "separable", "inseparable"]);
     assert_eq!(
         verdicts("against_rest"),
         ["separable", "inseparable", "inseparable"]
     );
-    let text = place.run(&["separate", "@iris"]).expect(0);
+    let text = folder.run(&["separate", "@iris"]).expect(0);
     assert!(text.out.contains("versicolor | virginica"), "{}", text.out);
-    let pair = place
+    let pair = folder
         .run(&["separate", "@iris", "--pair", "setosa,virginica", "--json"])
         .expect(0)
         .json();
     assert_eq!(pair["verdict"], "separable");
-    let ran = place.run(&["separate", "@iris", "--proof", "p.json"]).expect(2);
+    let ran = folder.run(&["separate", "@iris", "--proof", "p.json"]).expect(2);
     assert!(ran.err.contains("--pair"), "{}", ran.err);
-    let ran = place
+    let ran = folder
         .run(&["separate", "@iris", "--pair", "setosa,rose"])
         .expect(2);
     assert!(
@@ -110,77 +110,83 @@ fn several_classes_make_a_table() {
 
 #[test]
 fn nothing_to_separate() {
-    let place = Place::new();
-    place.write("one.csv", b"a,y\n1,p\n2,p\n");
-    let ran = place.run(&["separate", "one.csv"]).expect(2);
+    let folder = TestFolder::new();
+    folder.write("one.csv", b"a,y\n1,p\n2,p\n");
+    let ran = folder.run(&["separate", "one.csv"]).expect(2);
     assert!(ran.err.contains("same class"), "{}", ran.err);
-    place.write("real.csv", b"a,y\n1,1.5\n2,2.5\n3,4.25\n");
+    folder.write("real.csv", b"a,y\n1,1.5\n2,2.5\n3,4.25\n");
     assert_eq!(
-        place.run(&["separate", "real.csv"]).expect(2).err.lines().count(),
+        folder
+            .run(&["separate", "real.csv"])
+            .expect(2)
+            .err
+            .lines()
+            .count(),
         1
     );
-    // One point a class, and none between.
-    place.write("two.csv", b"a,y\n1,p\n2,n\n");
-    let object = place.run(&["separate", "two.csv", "--json"]).expect(0).json();
+    // One point per class.
+    folder.write("two.csv", b"a,y\n1,p\n2,n\n");
+    let object = folder.run(&["separate", "two.csv", "--json"]).expect(0).json();
     assert_eq!(object["verdict"], "separable");
-    // Rounded outwards, the interval holds the true margin.
+    // The interval is rounded outwards, so it contains the true margin.
     let ends = ["lower", "upper"].map(|end| object["margin"][end].as_f64().unwrap());
     assert!(
         ends[0] <= 0.5 && 0.5 <= ends[1] && ends[1] - ends[0] < 1e-12,
         "{ends:?}"
     );
-    // The same point twice, with either label.
-    place.write("same.csv", b"a,y\n1,p\n1,n\n");
-    let object = place.run(&["separate", "same.csv", "--json"]).expect(0).json();
+    // The same point with both labels.
+    folder.write("same.csv", b"a,y\n1,p\n1,n\n");
+    let object = folder.run(&["separate", "same.csv", "--json"]).expect(0).json();
     assert_eq!(object["verdict"], "inseparable");
 }
 
 #[test]
 fn likelihoods_without_a_maximum() {
-    let place = Place::new();
+    let folder = TestFolder::new();
     for (content, word) in [(APART, "separated"), (TOUCHING, "quasi-separated")] {
-        place.write("d.csv", content);
-        let ran = place.run(&["train", "d.csv", "--penalty", "none"]).expect(1);
-        for part in [word, "rises without end", "·a", "--firth", "--penalty l2"] {
+        folder.write("d.csv", content);
+        let ran = folder.run(&["train", "d.csv", "--penalty", "none"]).expect(1);
+        for part in [word, "increases without bound", "·a", "--firth", "--penalty l2"] {
             assert!(ran.out.contains(part), "{part} is not in {}", ran.out);
         }
-        let object = place
+        let object = folder
             .run(&["train", "d.csv", "--penalty", "none", "--json"])
             .expect(1)
             .json();
         assert_eq!(object["status"], "Diverging");
         assert_eq!(object["certificate"]["holds"], false);
         assert!(object.get("inference").is_none());
-        place.run(&["verify", "d.wstar.json", "d.csv"]).expect(1);
-        place.run(&["train", "d.csv", "--firth"]).expect(0);
-        place.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
+        folder.run(&["verify", "d.wstar.json", "d.csv"]).expect(1);
+        folder.run(&["train", "d.csv", "--firth"]).expect(0);
+        folder.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
     }
-    // Overlap: an ordinary fit.
-    place.write("d.csv", b"a,y\n0,no\n2,no\n1,yes\n3,yes\n");
-    let object = place
+    // Overlapping classes give an ordinary fit.
+    folder.write("d.csv", b"a,y\n0,no\n2,no\n1,yes\n3,yes\n");
+    let object = folder
         .run(&["train", "d.csv", "--penalty", "none", "--json"])
         .expect(0)
         .json();
     assert_eq!(object["status"], "Converged");
-    // Of three classes one lies apart; then none does, but the middle one is kept apart from either side by two planes.
-    let ran = place.run(&["train", "@iris", "--penalty", "none"]).expect(1);
+    // One of three classes is separable from the rest; then two planes separate three classes on a line; then all
+    // overlap.
+    let ran = folder.run(&["train", "@iris", "--penalty", "none"]).expect(1);
     assert!(ran.out.contains("setosa"), "{}", ran.out);
-    place.write("m.csv", b"a,y\n0,l\n1,l\n2,m\n3,m\n4,r\n5,r\n");
-    place
+    folder.write("m.csv", b"a,y\n0,l\n1,l\n2,m\n3,m\n4,r\n5,r\n");
+    folder
         .run(&["train", "m.csv", "--penalty", "none", "--method", "softmax"])
         .expect(1);
-    place.write("m.csv", b"a,y\n0,l\n3,l\n2,m\n5,m\n4,r\n1,r\n0,m\n5,l\n");
-    place
+    folder.write("m.csv", b"a,y\n0,l\n3,l\n2,m\n5,m\n4,r\n1,r\n0,m\n5,l\n");
+    folder
         .run(&["train", "m.csv", "--penalty", "none", "--method", "softmax"])
         .expect(0);
 }
 
 #[test]
 fn the_largest_margin() {
-    let place = Place::new();
-    // The nearest points are (1, 0), (0, 1) and (3, 3): the line x + y = 3.5 has them at 5/√8.
-    place.write("d.csv", APART);
-    let object = place
+    let folder = TestFolder::new();
+    // The nearest points are (1, 0), (0, 1) and (3, 3); each is at distance 5/√8 from the line x + y = 3.5.
+    folder.write("d.csv", APART);
+    let object = folder
         .run(&["train", "d.csv", "--method", "hard-margin", "--json"])
         .expect(0)
         .json();
@@ -191,8 +197,8 @@ fn the_largest_margin() {
     assert!((certificate["upper"].as_f64().unwrap() - margin).abs() < 1e-9);
     assert!((certificate["width"][0].as_f64().unwrap() - 2.0 * margin).abs() < 1e-9);
     assert_eq!(object["support_vectors"]["count"], 3);
-    place.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
-    let text = place
+    folder.run(&["verify", "d.wstar.json", "d.csv"]).expect(0);
+    let text = folder
         .run(&["train", "d.csv", "--method", "hard-margin"])
         .expect(0);
     assert!(
@@ -200,8 +206,8 @@ fn the_largest_margin() {
         "{}",
         text.out
     );
-    // The soft margin meets it as C grows.
-    let soft = place
+    // The soft margin approaches it as C grows.
+    let soft = folder
         .run(&[
             "train", "d.csv", "--method", "svm", "--C", "1e6", "--tol", "1e-9", "--json",
         ])
@@ -212,19 +218,19 @@ fn the_largest_margin() {
         soft["objective"].as_f64().unwrap(),
     );
     assert!((hard - soft).abs() <= 1e-8 * hard, "{hard} {soft}");
-    // A changed multiplier is found out.
-    place
+    // A changed multiplier is detected.
+    folder
         .run(&["train", "d.csv", "--method", "hard-margin"])
         .expect(0);
-    let text = String::from_utf8(std::fs::read(place.path("d.wstar.json")).unwrap()).unwrap();
+    let text = String::from_utf8(std::fs::read(folder.path("d.wstar.json")).unwrap()).unwrap();
     let mut model: Value = serde_json::from_str(&text).unwrap();
     let support = model.pointer_mut("/certificate/parts/0/support/0/1").unwrap();
     *support = serde_json::json!(support.as_f64().unwrap() * 1.01);
-    place.write("e.wstar.json", model.to_string());
-    place.run(&["verify", "e.wstar.json", "d.csv"]).expect(1);
+    folder.write("e.wstar.json", model.to_string());
+    folder.run(&["verify", "e.wstar.json", "d.csv"]).expect(1);
     for content in [XOR, TOUCHING] {
-        place.write("d.csv", content);
-        let ran = place
+        folder.write("d.csv", content);
+        let ran = folder
             .run(&["train", "d.csv", "--method", "hard-margin", "-o", "none.json"])
             .expect(2);
         assert!(
@@ -232,16 +238,16 @@ fn the_largest_margin() {
             "{}",
             ran.err
         );
-        assert!(!place.files().contains(&"none.json".to_string()));
+        assert!(!folder.files().contains(&"none.json".to_string()));
     }
 }
 
 #[test]
 fn support_vectors_by_their_cases() {
-    let place = Place::new();
-    // One point of each class on the margin of C = 1, by symmetry; one of each deep inside.
-    place.write("d.csv", b"a,y\n-3,n\n-1,n\n0.5,n\n3,p\n1,p\n-0.5,p\n");
-    let object = place
+    let folder = TestFolder::new();
+    // By symmetry, one point of each class is on the margin at C = 1, and one of each is far inside it.
+    folder.write("d.csv", b"a,y\n-3,n\n-1,n\n0.5,n\n3,p\n1,p\n-0.5,p\n");
+    let object = folder
         .run(&[
             "train",
             "d.csv",
@@ -264,24 +270,24 @@ fn support_vectors_by_their_cases() {
     );
     assert_eq!(margin["wrong"], 2);
     assert!(margin["slackness"].as_f64().unwrap() < 1e-7);
-    // The gap is of second order in what α misses.
+    // The gap is quadratic in the error of α.
     assert!(margin["rebuilt_weights"].as_f64().unwrap() < 1e-3);
     assert_eq!(total, [2, 2, 2], "{lines}", lines = margin);
-    let lines = String::from_utf8(std::fs::read(place.path("s.csv")).unwrap()).unwrap();
+    let lines = String::from_utf8(std::fs::read(folder.path("s.csv")).unwrap()).unwrap();
     assert_eq!(lines.lines().count() as u64, 1 + total[1] + total[2], "{lines}");
-    let text = place.run(&["train", "d.csv", "--method", "svm"]).expect(0);
+    let text = folder.run(&["train", "d.csv", "--method", "svm"]).expect(0);
     assert!(
         text.out.contains("on the margin") && text.out.contains("w = Σαyx"),
         "{}",
         text.out
     );
-    let ran = place.run(&["train", "d.csv", "--support", "t.csv"]).expect(2);
+    let ran = folder.run(&["train", "d.csv", "--support", "t.csv"]).expect(2);
     assert!(ran.err.contains("--method svm"), "{}", ran.err);
 }
 
 #[test]
-fn a_softer_and_softer_margin_meets_the_hard_one() {
-    let place = Place::new();
+fn the_soft_margin_converges_to_the_hard_margin() {
+    let folder = TestFolder::new();
     let train = |options: &[&str]| {
         let given = [
             "train",
@@ -292,7 +298,7 @@ fn a_softer_and_softer_margin_meets_the_hard_one() {
             "--tol",
             "1e-8",
         ];
-        place.run(&[&given, options].concat()).expect(0).json()
+        folder.run(&[&given, options].concat()).expect(0).json()
     };
     let hard = train(&["--method", "hard-margin"]);
     let three = |object: &serde_json::Value| object["support_vectors"]["count"] == 3;
@@ -305,11 +311,11 @@ fn a_softer_and_softer_margin_meets_the_hard_one() {
             weights.iter().map(|w| w.as_f64().unwrap()).collect()
         };
         for (soft, hard) in weights(&soft).iter().zip(weights(&hard)) {
-            // The objective is within 1e-8, and it grows with the square of what the weights miss.
+            // The objective is within 1e-8, and its error is quadratic in the error of the weights.
             assert!((soft - hard).abs() <= 2e-4, "C = {c}: {soft} for {hard}");
         }
     }
-    let text = place
+    let text = folder
         .run(&[
             "train",
             "@iris",

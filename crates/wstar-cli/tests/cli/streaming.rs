@@ -1,10 +1,10 @@
-//! Learning from what does not fit into memory, or goes by only once.
+//! Learning from data that do not fit into memory, or that can be read only once.
 
 use std::fmt::Write;
 
-use crate::Place;
+use crate::TestFolder;
 
-/// A deterministic svmlight file: sparse rows whose label is the sign of a fixed sum, with a few flipped.
+/// A deterministic svmlight file: sparse rows labelled by the sign of a fixed sum, with a few labels flipped.
 fn generated(rows: usize) -> String {
     let mut text = String::new();
     let mut state = 1u64;
@@ -32,35 +32,35 @@ fn generated(rows: usize) -> String {
 
 #[test]
 fn streaming_equals_memory_bit_for_bit() {
-    let place = Place::new();
-    // Larger than a chunk of 4 MB, so that several are needed.
-    place.write("data.svm", generated(60_000));
-    assert!(std::fs::metadata(place.path("data.svm")).unwrap().len() > 8_000_000);
+    let folder = TestFolder::new();
+    // Larger than a chunk of 4 MB, so that there are several chunks.
+    folder.write("data.svm", generated(60_000));
+    assert!(std::fs::metadata(folder.path("data.svm")).unwrap().len() > 8_000_000);
     for method in ["online-perceptron", "averaged-perceptron", "voted-perceptron"] {
         let common = [
             "train", "data.svm", "--method", method, "--rule", "cyclic", "--epochs", "2", "--quiet",
         ];
-        place
+        folder
             .run(&[&common[..], &["-o", "memory.json"]].concat())
             .expect(0);
-        place
+        folder
             .run(&[&common[..], &["--stream", "-o", "stream.json"]].concat())
             .expect(0);
-        // Only rows that are all in memory have a digest, which comes last in the file.
-        let memory = std::fs::read_to_string(place.path("memory.json")).unwrap();
+        // Only a model of rows in memory has a digest, which is the last field of the file.
+        let memory = std::fs::read_to_string(folder.path("memory.json")).unwrap();
         let memory = format!("{}}}\n", memory.split_once(",\"digest\":").unwrap().0);
-        let stream = std::fs::read_to_string(place.path("stream.json")).unwrap();
+        let stream = std::fs::read_to_string(folder.path("stream.json")).unwrap();
         assert!(memory == stream, "{method}: the models differ");
-        place.run(&["verify", "stream.json", "data.svm"]).expect(0);
+        folder.run(&["verify", "stream.json", "data.svm"]).expect(0);
     }
 }
 
 #[test]
-fn standard_input_goes_by_once() {
-    let place = Place::new();
+fn standard_input_is_read_once() {
+    let folder = TestFolder::new();
     let data = generated(3_000);
-    place.write("data.svm", &data);
-    let ran = place
+    folder.write("data.svm", &data);
+    let ran = folder
         .run_with(
             &[
                 "train",
@@ -79,7 +79,7 @@ fn standard_input_goes_by_once() {
     // Progress at 1, 2, 4 … examples, as online learners print it.
     assert!(ran.err.contains("2,048"), "{}", ran.err);
     assert!(ran.out.contains("no proof"), "{}", ran.out);
-    place
+    folder
         .run(&[
             "train",
             "data.svm",
@@ -90,17 +90,17 @@ fn standard_input_goes_by_once() {
             "--quiet",
         ])
         .expect(0);
-    let a = place
+    let a = folder
         .run(&["predict", "in.json", "data.svm", "--scores"])
         .expect(0)
         .out;
-    let b = place
+    let b = folder
         .run(&["predict", "file.json", "data.svm", "--scores"])
         .expect(0)
         .out;
-    assert!(a == b, "a stream and a file teach different models");
+    assert!(a == b, "a stream and a file give different models");
 
-    let ran = place
+    let ran = folder
         .run_with(
             &[
                 "train",
@@ -120,16 +120,16 @@ fn standard_input_goes_by_once() {
 }
 
 #[test]
-fn a_class_that_comes_late_is_an_error_unless_named() {
-    let place = Place::new();
+fn a_class_that_appears_late_is_an_error_unless_declared() {
+    let folder = TestFolder::new();
     let mut data = generated(50_000).replace("-1 ", "+1 ");
     data.push_str("-1 1:1\n");
-    place.write("late.svm", &data);
-    let ran = place
+    folder.write("late.svm", &data);
+    let ran = folder
         .run(&["train", "late.svm", "--method", "online-perceptron", "--stream"])
         .expect(2);
     assert!(ran.err.contains("--classes"), "{}", ran.err);
-    place
+    folder
         .run(&[
             "train",
             "late.svm",
@@ -145,14 +145,14 @@ fn a_class_that_comes_late_is_an_error_unless_named() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_stream_takes_constant_memory() {
-    let place = Place::new();
+fn a_stream_needs_constant_memory() {
+    let folder = TestFolder::new();
     let block = generated(20_000);
     let mut data = String::new();
     while data.len() < 120 << 20 {
         data.push_str(&block);
     }
-    place.write("big.svm", &data);
+    folder.write("big.svm", &data);
     drop(data);
     let shell = format!(
         "ulimit -v 1500000; {} train big.svm --method online-perceptron --stream --quiet & pid=$!; peak=0; \
@@ -162,7 +162,7 @@ fn a_stream_takes_constant_memory() {
     );
     let output = std::process::Command::new("sh")
         .args(["-c", &shell])
-        .current_dir(place.folder.path())
+        .current_dir(folder.directory.path())
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");

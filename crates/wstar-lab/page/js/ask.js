@@ -1,6 +1,6 @@
-// Questions to the engine: a POST, and lines of JSON for an answer. Aborting a question cancels the work behind it.
+// Requests to the engine: a POST, answered by lines of JSON. Aborting a request cancels its computation.
 
-/** What the engine, or the way to it, says went wrong. */
+/** An error that the engine or the connection to it reports. */
 export class Refused extends Error {
   constructor(message, { gone = false } = {}) {
     super(message);
@@ -8,12 +8,12 @@ export class Refused extends Error {
   }
 }
 
-/** Asks, and tells of progress and rows on the way. */
-export async function ask(question, body, { signal, progress, row } = {}) {
+/** Sends a request; calls `progress` and `row` for the messages that precede the answer. */
+export async function ask(path, body, { signal, progress, row } = {}) {
   const bytes = body instanceof Blob || body instanceof ArrayBuffer;
   let response;
   try {
-    response = await fetch(`/api/${question}`, {
+    response = await fetch(`/api/${path}`, {
       method: "POST",
       headers: { "content-type": bytes ? "application/octet-stream" : "application/json" },
       body: bytes ? body : JSON.stringify(body),
@@ -22,7 +22,7 @@ export async function ask(question, body, { signal, progress, row } = {}) {
     return await answer(response, progress, row);
   } catch (error) {
     if (error instanceof Refused || error.name === "AbortError") throw error;
-    throw new Refused("The engine does not answer. Is `wstar lab` still running?", { gone: true });
+    throw new Refused("The engine does not respond. Is `wstar lab` still running?", { gone: true });
   }
 }
 
@@ -35,25 +35,25 @@ async function answer(response, progress, row) {
     const lines = rest.split("\n");
     rest = lines.pop();
     for (const line of lines) {
-      const told = JSON.parse(line);
-      if (told.error !== undefined) throw new Refused(told.error);
-      if (told.answer !== undefined) return told.answer;
-      if (told.progress !== undefined) progress?.(told.progress);
-      if (told.row !== undefined) row?.(told.row);
+      const message = JSON.parse(line);
+      if (message.error !== undefined) throw new Refused(message.error);
+      if (message.answer !== undefined) return message.answer;
+      if (message.progress !== undefined) progress?.(message.progress);
+      if (message.row !== undefined) row?.(message.row);
     }
-    if (done) throw new Refused("The engine stopped in the middle of an answer.", { gone: true });
+    if (done) throw new Refused("The engine stopped before its response was complete.", { gone: true });
   }
 }
 
-/** Of several questions of one kind only the last one counts: asking again cancels the one before. */
+/** A function that sends requests of one kind: a new request cancels the previous one, which then returns null. */
 export function latest() {
   let current = null;
-  const asking = async (question, body, watching = {}) => {
+  const asking = async (path, body, watching = {}) => {
     current?.abort();
     const own = new AbortController();
     current = own;
     try {
-      return await ask(question, body, { ...watching, signal: own.signal });
+      return await ask(path, body, { ...watching, signal: own.signal });
     } catch (error) {
       if (error.name === "AbortError" || own.signal.aborted) return null;
       throw error;
@@ -65,7 +65,7 @@ export function latest() {
   return asking;
 }
 
-/** The data sets inside the engine. */
+/** The data sets that the engine contains. */
 export async function sets() {
   const response = await fetch("/api/sets");
   return response.json();

@@ -1,11 +1,11 @@
-// How it went: mistakes against their bound, the objective and the gap, the margin's interval, step by step.
+// Charts of a fit by step: mistakes and their bound, the objective and the gap, the interval of the margin.
 
 import { axisBottom, axisLeft, extent, line, scaleLinear, scaleLog, select } from "../vendor/d3.js";
 import { find, h, s, short } from "./dom.js";
 
 const SIZE = { width: 340, height: 132, left: 48, right: 10, top: 14, bottom: 24 };
 
-/** The charts that the frames of a fit fill. */
+/** Draws the charts for which the frames of a fit have values. */
 export function drawCharts(frames, bound) {
   const box = find("charts");
   const charts = frames.length < 4 ? [] : chosen(frames, bound);
@@ -16,14 +16,14 @@ export function drawCharts(frames, bound) {
 function chosen(frames, bound) {
   const along = (name) => frames.map((frame, i) => [i, frame[name]]).filter(([, value]) => value !== undefined && value !== null && Number.isFinite(value));
   if (frames.some((frame) => frame.upper !== undefined)) {
-    return [{ title: "margin: what is reached, what is possible", lines: [["lower", along("lower")], ["upper", along("upper")]] }];
+    return [{ title: "margin: lower and upper bound", lines: [["lower", along("lower")], ["upper", along("upper")]] }];
   }
   if (frames.some((frame) => frame.mistakes !== undefined)) {
     const made = along("mistakes");
     const most = made.at(-1)?.[1] ?? 0;
-    // A bound far above the mistakes would press them flat.
+    // A bound far above the mistakes would flatten their curve.
     const limit = Number.isFinite(bound) && bound <= 12 * Math.max(most, 1) ? bound : null;
-    return [{ title: limit ? "mistakes, and their bound" : "mistakes", lines: [["main", made]], limit, whole: true }];
+    return [{ title: limit ? "mistakes and their bound" : "mistakes", lines: [["main", made]], limit, whole: true }];
   }
   const charts = [];
   const objective = along("objective");
@@ -55,7 +55,7 @@ function figure({ title, lines, limit = null, log = false, whole = false }, step
   return h("figure", {}, h("figcaption", {}, title), drawing);
 }
 
-/** Moves the mark of the present step. */
+/** Moves the marker of the current step. */
 export function markStep(step) {
   for (const drawing of find("charts").querySelectorAll("svg")) {
     const mark = drawing.querySelector(".now");

@@ -1,9 +1,9 @@
-// The same model from a shell and from Python.
+// The commands that compute the same model in a shell and in Python.
 
 import { applies, flags, method, value } from "./methods.js";
 import * as scenes from "./scene.js";
 
-/** More points than this go to a file rather than into the command. */
+/** Maximum number of points within the command; more points are read from a file. */
 const MOST_INLINE = 40;
 
 const quoted = (text) => (/^[\w@.,=+-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
@@ -19,10 +19,10 @@ export function csv(scene) {
   return `${[head, ...rows].join("\n")}\n`;
 }
 
-/** Whether a column is a projection, which no file has. */
+/** Whether a column is a projection, which does not exist in a file. */
 const projected = (column) => /^component [12]$/.test(column);
 
-/** The line for a shell. */
+/** The command for a shell. */
 export function shell(scene) {
   const words = ["wstar", "train"];
   if (scene.data.kind === "set" && !scene.axes.some(projected)) {
@@ -37,7 +37,7 @@ export function shell(scene) {
 
 const literal = (value) => (value === true ? "True" : value === false ? "False" : value === Infinity ? 'float("inf")' : typeof value === "string" ? `"${value}"` : String(value));
 
-// What a setting is called in Python: its name there and its value; [] if that is what happens anyway, null if it is not to be had.
+// The name and the value of a setting in Python; [] if the value is the default there, null if the setting does not exist there.
 const through = { no_intercept: (bare) => (bare ? ["fit_intercept", false] : []) };
 const order = {
   ...through, epochs: (most) => ["max_iter", most], rule: (rule) => ({ cyclic: ["shuffle", false], shuffled: [] })[rule] ?? null,
@@ -60,7 +60,7 @@ const ESTIMATORS = {
   QuantileRegressor: { penalty: (penalty) => (penalty === "none" ? ["alpha", 0] : null) },
 };
 
-/** The lines for Python; null where the package has no estimator for the method. */
+/** The Python code; null if the package has no estimator for the method. */
 export function python(scene) {
   const { python: estimator, regression, settings: own } = method(scene.method);
   if (!estimator) return null;
@@ -68,11 +68,11 @@ export function python(scene) {
   const left = [];
   for (const setting of own.filter((one) => applies(scene, one))) {
     const now = setting.name === "seed" ? scene.seed : value(scene, setting);
-    // Nothing is asked for.
+    // The engine chooses these values.
     if (now === undefined || now === "" || now === "auto" || (setting.optional && scene.settings[setting.name] === undefined)) continue;
-    const told = ESTIMATORS[estimator][setting.name]?.(now) ?? null;
-    if (told === null) left.push(setting.label);
-    else if (told.length) given.push(`${told[0]}=${literal(told[1])}`);
+    const argument = ESTIMATORS[estimator][setting.name]?.(now) ?? null;
+    if (argument === null) left.push(setting.label);
+    else if (argument.length) given.push(`${argument[0]}=${literal(argument[1])}`);
   }
   return [
     "import csv, wstar",
@@ -81,8 +81,8 @@ export function python(scene) {
     `X = [[float(cell) for cell in row[:${regression ? 1 : 2}]] for row in rows]`,
     `y = [${regression ? "float(row[1])" : "row[2]"} for row in rows]`,
     `model = wstar.${estimator}(${given.join(", ")}).fit(X, y)`,
-    ...(left.length ? [`# not to be had in Python: ${left.join(", ")}`] : []),
-    ...(ESTIMATORS[estimator] === order ? ["# Python takes equal rows together: their order, and so the line, may be another."] : []),
+    ...(left.length ? [`# not available in Python: ${left.join(", ")}`] : []),
+    ...(ESTIMATORS[estimator] === order ? ["# Python groups equal rows, so the order of the rows and the line may differ."] : []),
     "print(model.summary())",
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-// Methods side by side on the same points: a small picture each, its errors, its time; and the fewest errors there are.
+// Comparison of methods on the same points: a small picture, the errors and the time of each, and the minimum number of errors.
 
 import { scaleLinear } from "../vendor/d3.js";
 import { latest } from "./ask.js";
@@ -12,15 +12,15 @@ const USUAL = ["perceptron", "averaged-perceptron", "mse-classifier", "logistic"
 const asking = latest();
 let chosen = [...USUAL];
 
-/** Compares the chosen methods on the scene's points. */
+/** Compares the chosen methods on the points of the scene. */
 export async function compare(scene, view) {
   const two = scenes.used(scene).length === 2;
   const methods = chosen.filter((name) => two || !METHODS.find((one) => one.name === name).two);
   find("compare").hidden = false;
   const cards = find("cards");
   cards.replaceChildren();
-  const told = find("compare-told");
-  told.textContent = "Fitting …";
+  const status = find("compare-status");
+  status.textContent = "Fitting …";
   const rows = [];
   try {
     const found = await asking("compare", { data: scenes.data(scene), methods, seed: scene.seed }, {
@@ -31,11 +31,11 @@ export async function compare(scene, view) {
     });
     if (!found) return;
   } catch (error) {
-    told.textContent = error.message;
+    status.textContent = error.message;
     return;
   }
   const fewest = rows.find((row) => row.method === "min-error");
-  told.textContent = fewest?.errors === undefined
+  status.textContent = fewest?.errors === undefined
     ? "Training errors and times."
     : fewest.errors === 0 ? "A line can get all points right." : fewest.holds ? `No line makes fewer than ${plural(fewest.errors, "error")}.` : `The best line found makes ${plural(fewest.errors, "error")}.`;
   if (fewest?.errors !== undefined) {
@@ -92,7 +92,7 @@ function draw(canvas, row, scene, view) {
   }
 }
 
-/** The choice of methods. */
+/** Builds the checkboxes that choose the methods. */
 export function buildChoice(again) {
   const usable = METHODS.filter((one) => !one.regression);
   find("compare-choice").replaceChildren(...usable.map((one) => h("label", {},

@@ -1,4 +1,4 @@
-// The panel of the method: a menu, and a control for each setting that means something.
+// The panel of the method: a menu, and a control for each setting that applies.
 
 import { find, h, short } from "./dom.js";
 import { GROUPS, METHODS, applies, method, value } from "./methods.js";
@@ -18,7 +18,7 @@ export function showSettings(scene, change) {
   find("method").value = scene.method;
   const shown = method(scene.method).settings.filter((setting) => applies(scene, setting));
   const box = find("settings");
-  // The control under the hand stays as it is: only what it changed is drawn anew around it.
+  // The control that has the focus keeps it when the panel is rebuilt.
   const active = document.activeElement?.dataset?.setting;
   box.replaceChildren(...shown.flatMap((setting) => CONTROLS[setting.kind](scene, setting, change)));
   if (active) box.querySelector(`[data-setting="${active}"]`)?.focus();
@@ -64,9 +64,9 @@ function slider(scene, setting, change, toValue, toPosition, [min, max, step]) {
   const own = scene.settings[setting.name];
   const now = value(scene, setting);
   const auto = setting.optional && own === undefined;
-  const output = h("output", { for: id(setting) }, auto ? "found" : short(now, 3));
+  const output = h("output", { for: id(setting) }, auto ? "auto" : short(now, 3));
   const control = h("input", {
-    type: "range", id: id(setting), "data-setting": setting.name, min, max, step, value: toPosition(now), "aria-valuetext": auto ? "found by the method" : short(now, 3),
+    type: "range", id: id(setting), "data-setting": setting.name, min, max, step, value: toPosition(now), "aria-valuetext": auto ? "chosen by the method" : short(now, 3),
     oninput: (event) => {
       const next = toValue(Number(event.target.value));
       output.textContent = short(next, 3);
@@ -75,7 +75,7 @@ function slider(scene, setting, change, toValue, toPosition, [min, max, step]) {
     },
   });
   const clear = setting.optional && !auto
-    ? h("button", { class: "inline", type: "button", title: "let the method find it", "aria-label": `${setting.label}: let the method find it`, onclick: () => change({ setting: setting.name, value: undefined }) }, "auto")
+    ? h("button", { class: "inline", type: "button", title: "let the method choose", "aria-label": `${setting.label}: let the method choose`, onclick: () => change({ setting: setting.name, value: undefined }) }, "auto")
     : null;
   return labelled(setting, control, h("span", {}, output, clear));
 }

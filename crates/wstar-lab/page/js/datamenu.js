@@ -1,16 +1,16 @@
-// The data menu: sets inside the engine, recipes, files that are dropped or chosen.
+// The data menu: data sets of the engine, recipes, and files that the user drops or chooses.
 
 import { Refused, ask, latest, sets } from "./ask.js";
 import { find, h } from "./dom.js";
 import * as scenes from "./scene.js";
 
 const RECIPES = [
-  ["separable", "separable, with a margin"], ["overlap", "two clouds that overlap"], ["xor", "exclusive or"],
-  ["rings", "a disc in a ring"], ["outliers", "far points of one class"], ["three", "three clouds"], ["line", "about a line (regression)"],
+  ["separable", "separable, with a margin"], ["overlap", "two overlapping clouds"], ["xor", "exclusive or"],
+  ["rings", "a disc in a ring"], ["outliers", "outliers of one class"], ["three", "three clouds"], ["line", "points near a line (regression)"],
 ];
 
 export class DataMenu {
-  /** `use` takes new points; `refuse` says why there are none. */
+  /** `use` receives new points; `refuse` receives the error if there are no points. */
   constructor({ use, refuse }) {
     Object.assign(this, { use, refuse });
     this.loading = latest();
@@ -27,7 +27,7 @@ export class DataMenu {
     });
   }
 
-  /** Lists the sets that the engine has. */
+  /** Lists the data sets of the engine. */
   async list() {
     const known = await sets();
     find("sets").append(...known.map(({ name, rows, description }) => h("option", { value: `set:${name}`, title: description }, `@${name} (${rows} rows)`)));
@@ -60,12 +60,12 @@ export class DataMenu {
     if (this.current?.kind === "file" && this.file) this.read(columns);
   }
 
-  /** Asks the engine for the points that a description stands for; the rest of a scene that is opened comes with them. */
+  /** Requests the points of a description. `rest` is the remainder of a scene that is being opened. */
   async load(data, rest = null) {
-    const asked = data.kind === "set" ? { set: { name: data.name, columns: data.columns } } : { make: data.recipe };
+    const body = data.kind === "set" ? { set: { name: data.name, columns: data.columns } } : { make: data.recipe };
     try {
       if (data.kind === "make" && !RECIPES.some(([kind]) => kind === data.recipe.kind)) throw new Refused(`There is no recipe for points called “${data.recipe.kind}”.`);
-      const found = await this.loading("data", asked);
+      const found = await this.loading("data", body);
       if (found) this.use({ ...this.points(found, data), rest });
     } catch (error) {
       this.refuse(error, { rest });
@@ -97,7 +97,7 @@ export class DataMenu {
     return { data: own, points: { x, y, c }, classes, axes: plain ? ["x₁", "x₂"] : axes, columns, real, notes };
   }
 
-  /** Shows what the scene's points are. */
+  /** Shows the source of the scene's points. */
   show(scene) {
     const { kind, name, recipe } = scene.data;
     this.current = scene.data;

@@ -1,4 +1,4 @@
-// Making and finding elements; numbers and formulas as a lecturer writes them.
+// Creation and lookup of elements; formatting of numbers and formulas.
 
 /** The element with this id. */
 export const find = (id) => document.getElementById(id);
@@ -10,7 +10,7 @@ export function h(tag, attributes = {}, ...children) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A new element of a drawing. */
+/** A new SVG element. */
 export function s(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -31,7 +31,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Formulas: numbers, names, operators, fractions, powers, indices, roots. */
+/** MathML formulas: numbers, names, operators, fractions, powers, indices, roots. */
 export const math = {
   formula: (...parts) => m("math", ...parts.map(part)),
   frac: (above, below) => m("mfrac", math.row(above), math.row(below)),
@@ -43,17 +43,17 @@ export const math = {
   number: (value) => m("mn", typeof value === "number" ? short(value) : String(value)),
 };
 
-function part(piece) {
-  if (piece instanceof Node) return piece;
-  if (typeof piece === "number") return math.number(piece);
-  if (/^[a-zA-Zα-ωξ]+$/u.test(piece)) return m("mi", piece);
-  if (/^[\d.,−]+$/u.test(piece)) return m("mn", piece);
-  return m("mo", piece);
+function part(item) {
+  if (item instanceof Node) return item;
+  if (typeof item === "number") return math.number(item);
+  if (/^[a-zA-Zα-ωξ]+$/u.test(item)) return m("mi", item);
+  if (/^[\d.,−]+$/u.test(item)) return m("mn", item);
+  return m("mo", item);
 }
 
 const MINUS = "\u2212";
 
-/** About four digits that count. */
+/** A number with about four significant digits. */
 export function short(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : MINUS + "∞";
@@ -74,7 +74,7 @@ function raised(power) {
   return (power < 0 ? "⁻" : "") + digits;
 }
 
-/** A whole number with its thousands set apart. */
+/** An integer with separators between groups of three digits. */
 export const count = (value) => Math.floor(value).toLocaleString("en-US");
 
 /** "1 mistake", "2 mistakes". */
@@ -83,8 +83,8 @@ export const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "
 /** A vector, intercept first. */
 export const vector = (numbers) => `(${numbers.map((value) => short(value)).join(", ")})`;
 
-/** Waits until the hand rests. */
-export function rested(work, milliseconds) {
+/** A function that calls `work` when it has not been called again for some milliseconds. */
+export function debounced(work, milliseconds) {
   let timer;
   return (...given) => {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-// From a fit's answer to frames: one picture for the start and one for each step.
+// Converts the result of a fit into frames: one for the start and one for each step.
 
 import { count, plural, short, vector } from "./dom.js";
 import { score } from "./geometry.js";
@@ -7,8 +7,8 @@ const flat = (plane) => [plane.intercept, ...plane.weights];
 
 /** The frames of a fit. The last one is always the model itself. */
 export function frames(fit, scene) {
-  // What a search for the best goes through is no path that a picture could follow.
-  // Nor are several problems, one after the other, each with a line of its own.
+  // The iterates of a combinatorial search do not form a path that can be drawn. The same holds for several problems
+  // that are solved one after the other, each with a line of its own.
   const several = fit.trace?.iterates.length > 0 && fit.trace.iterates[0].planes.length !== fit.planes?.length;
   const stepwise = !several && !["min-error", "hard-margin"].includes(fit.method);
   const { looks, iterates } = stepwise && fit.trace ? fit.trace : { looks: [], iterates: [] };
@@ -22,38 +22,37 @@ export function frames(fit, scene) {
   return made;
 }
 
-/** Says how the answer came about where it is no step of its own. */
+/** The text of the last frame if the result is not one of the steps. */
 function closing(fit) {
-  const said = {
-    "averaged-perceptron": "The answer: the mean of all these hyperplanes.",
-    "voted-perceptron": "The answer: all these hyperplanes vote.",
-    pocket: "The answer: the best hyperplane that was held.",
-    kozinec: "The answer: halfway between the nearest points.",
+  const texts = {
+    "averaged-perceptron": "The result is the mean of all these hyperplanes.",
+    "voted-perceptron": "The result is the vote of all these hyperplanes.",
+    pocket: "The result is the best of these hyperplanes.",
+    kozinec: "The result lies halfway between the nearest points of the two hulls.",
   };
   const solver = fit.solver ? `${fit.solver.name}: ` : "";
-  return said[fit.method] ?? `${solver}${fit.planes?.length === 1 ? `w = ${vector(flat(fit.planes[0]))}` : "the model"}`;
+  return texts[fit.method] ?? `${solver}${fit.planes?.length === 1 ? `w = ${vector(flat(fit.planes[0]))}` : "the model"}`;
 }
 
-function startPlanes(many, scene, features) {
+function startPlanes(problems, scene, features) {
   const given = scene.settings.start ? String(scene.settings.start).split(/[\s,;]+/).map(Number) : null;
   const bare = Boolean(scene.settings.no_intercept);
-  const whole = given && given.length === features + Number(!bare) && given.every(Number.isFinite);
-  const [intercept, ...weights] = whole ? [...(bare ? [0] : []), ...given] : Array(features + 1).fill(0);
-  return Array.from({ length: many }, () => ({ weights: [...weights], intercept }));
+  const valid = given && given.length === features + Number(!bare) && given.every(Number.isFinite);
+  const [intercept, ...weights] = valid ? [...(bare ? [0] : []), ...given] : Array(features + 1).fill(0);
+  return Array.from({ length: problems }, () => ({ weights: [...weights], intercept }));
 }
 
 function fromLooks({ trace, certificate }, scene) {
-  const many = certificate.parts?.length ?? 1;
-  let planes = startPlanes(many, scene, 2);
+  let planes = startPlanes(certificate.parts?.length ?? 1, scene, 2);
   const made = [{ planes, before: null, row: null, mistake: false, mistakes: 0, text: `start: w = ${vector(flat(planes[0]))}` }];
   trace.looks.forEach((look, i) => {
     const before = planes;
     planes = planes.map((plane, k) => (k === look.k ? look.plane : plane));
     const row = look.row;
     const point = [1, scene.points.x[row], scene.points.y[row]];
-    const looked = `row ${row}, score ${short(look.score)}`;
+    const example = `row ${row}, score ${short(look.score)}`;
     const now = `w = ${vector(flat(look.plane))}`;
-    let done = `${looked}: right, nothing changes. ${now}`;
+    let done = `${example}: correct, no change. ${now}`;
     if (look.mistake) {
       const change = flat(look.plane).map((value, j) => value - flat(before[look.k])[j]);
       const factor = change[0];
@@ -61,7 +60,7 @@ function fromLooks({ trace, certificate }, scene) {
       const added = isMultiple && factor !== 0
         ? `${factor > 0 ? "add" : "subtract"} ${Math.abs(factor) === 1 ? "" : `${short(Math.abs(factor))}·`}${vector(point)}`
         : "moved";
-      done = `${looked}: a mistake, ${added}. ${now}`;
+      done = `${example}: a mistake, ${added}. ${now}`;
     }
     made.push({
       planes,
@@ -86,17 +85,17 @@ function fromIterates({ trace, method }, scene) {
   let objective = null;
   trace.iterates.forEach((point) => {
     objective = point.objective ?? objective;
-    const told = [`${point.solver} ${count(point.step)}`];
-    if (point.rate) told.push(`α = ${short(point.rate, 3)}`);
-    if (point.objective !== null) told.push(`${method === "least-squares" ? "J" : "P"} = ${short(point.objective, 6)}`);
-    if (point.gap !== null) told.push(`gap ${short(point.gap, 3)}`);
-    if (point.planes.length === 1) told.push(`w = ${vector(flat(point.planes[0]))}`);
-    made.push({ planes: point.planes, before: made.at(-1).planes, objective: point.objective, gap: point.gap, rate: point.rate, step: point.step, text: told.join(", ") });
+    const words = [`${point.solver} ${count(point.step)}`];
+    if (point.rate) words.push(`α = ${short(point.rate, 3)}`);
+    if (point.objective !== null) words.push(`${method === "least-squares" ? "J" : "P"} = ${short(point.objective, 6)}`);
+    if (point.gap !== null) words.push(`gap ${short(point.gap, 3)}`);
+    if (point.planes.length === 1) words.push(`w = ${vector(flat(point.planes[0]))}`);
+    made.push({ planes: point.planes, before: made.at(-1).planes, objective: point.objective, gap: point.gap, rate: point.rate, step: point.step, text: words.join(", ") });
   });
   return made;
 }
 
-/** How many points the planes of a frame get wrong. */
+/** The number of points that the planes of a frame misclassify. */
 export function errors(planes, points, classOf, decide) {
   let wrong = 0;
   for (let i = 0; i < points.x.length; i += 1) {
@@ -105,8 +104,8 @@ export function errors(planes, points, classOf, decide) {
   return wrong;
 }
 
-/** A point's log-odds or score, and how it is made up: one term a line. */
-export function madeUp(plane, x, y, axes) {
+/** The terms of a point's score, followed by their sum. */
+export function scoreTerms(plane, x, y, axes) {
   return [
     ["b", plane.intercept],
     [`${axes[0]}: ${short(plane.weights[0])} · ${short(x)}`, plane.weights[0] * x],
@@ -115,5 +114,5 @@ export function madeUp(plane, x, y, axes) {
   ];
 }
 
-/** "12 of 60 rows". */
+/** "12 of 60 points". */
 export const share = (wrong, rows) => `${count(wrong)} of ${plural(rows, "point")}`;

@@ -1,4 +1,4 @@
-// Lines and regions in a rectangle: what is needed to draw them, and no more.
+// Geometry of lines and regions within a rectangle, for drawing.
 
 /** The score of a point by a hyperplane {weights, intercept}. */
 export const score = (plane, x, y) => plane.weights[0] * x + (plane.weights[1] ?? 0) * y + plane.intercept;
@@ -24,11 +24,11 @@ export function clip(polygon, plane, level = 0) {
   return kept;
 }
 
-/** The segment inside a view on which a hyperplane's score is `level`; null if it does not pass through. */
+/** The segment inside a view on which a hyperplane's score is `level`; null if it does not intersect the view. */
 export function segment(view, plane, level = 0) {
   if (norm(plane) === 0) return null;
   const [a, b] = plane.weights;
-  // The nearest point of the line to the middle of the view, and a direction along it.
+  // The point of the line nearest to the centre of the view, and a direction along the line.
   const middle = [(view.x[0] + view.x[1]) / 2, (view.y[0] + view.y[1]) / 2];
   const off = (score(plane, ...middle) - level) / (a * a + b * b);
   const foot = [middle[0] - off * a, middle[1] - off * b];
@@ -47,17 +47,17 @@ function cut(view, from, to) {
   for (const [axis, bounds] of [[0, view.x], [1, view.y]]) {
     for (const [away, bound] of [[-1, bounds[0]], [1, bounds[1]]]) {
       const speed = away * step[axis];
-      const room = away * (bound - from[axis]);
-      if (speed === 0 && room < 0) return null;
-      if (speed < 0) start = Math.max(start, room / speed);
-      if (speed > 0) end = Math.min(end, room / speed);
+      const distance = away * (bound - from[axis]);
+      if (speed === 0 && distance < 0) return null;
+      if (speed < 0) start = Math.max(start, distance / speed);
+      if (speed > 0) end = Math.min(end, distance / speed);
     }
   }
   if (start >= end) return null;
   return [start, end].map((share) => [from[0] + share * step[0], from[1] + share * step[1]]);
 }
 
-/** The regions in which each of several scores is the largest: one polygon a class. */
+/** The regions in which each of several scores is the largest: one polygon for each class. */
 export function regions(view, planes) {
   return planes.map((own, k) => {
     let polygon = corners(view);
@@ -73,13 +73,13 @@ export function regions(view, planes) {
   });
 }
 
-/** The point of a hyperplane nearest to (x, y), up to a level. */
+/** The point nearest to (x, y) at which the score of a hyperplane is `level`. */
 export function foot(plane, x, y, level = 0) {
   const off = (score(plane, x, y) - level) / (norm(plane) ** 2);
   return [x - off * plane.weights[0], y - off * plane.weights[1]];
 }
 
-/** The hyperplane through two points, oriented like another one if there is one. */
+/** The hyperplane through two points, with the orientation of `like` if it is given. */
 export function through([x1, y1], [x2, y2], like = null) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   let weights = [-(y2 - y1) / length, (x2 - x1) / length];
@@ -91,7 +91,7 @@ export function through([x1, y1], [x2, y2], like = null) {
   return { weights, intercept };
 }
 
-/** The class that planes decide for: by the sign of one, or the largest of several. */
+/** The predicted class: by the sign of one score, or by the largest of several scores. */
 export function decide(planes, x, y, ties = "mistake") {
   if (planes.length === 1) {
     const found = score(planes[0], x, y);
@@ -102,7 +102,7 @@ export function decide(planes, x, y, ties = "mistake") {
   return best;
 }
 
-/** Probabilities of all classes, where scores are log-odds; null where they are not. */
+/** Probabilities of all classes if scores are log-odds, otherwise null. */
 export function probabilities(planes, link, x, y) {
   if (link !== "logit" && link !== "softmax") return null;
   const scores = planes.length === 1 ? [0, score(planes[0], x, y)] : planes.map((plane) => score(plane, x, y));

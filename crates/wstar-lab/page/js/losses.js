@@ -1,4 +1,4 @@
-// What a point pays for its margin y(w·x + b): the losses that stand in for counting errors, and where the points are.
+// The losses as functions of the margin y(w·x + b), and the margins of the points.
 
 import { axisBottom, axisLeft, line, scaleLinear, select } from "../vendor/d3.js";
 import { find, s } from "./dom.js";
@@ -8,7 +8,7 @@ import { colour } from "./marks.js";
 const SIZE = { width: 340, height: 170, left: 34, right: 10, top: 8, bottom: 36 };
 const RANGE = [-3, 4];
 const MOST_PAID = 4;
-/** More points than this would be a grey bar. */
+/** Maximum number of points whose margins are drawn; more would overlap. */
 const MOST_POINTS = 400;
 
 const LOSSES = {
@@ -20,14 +20,14 @@ const LOSSES = {
   "sigmoid-mse": (m) => (1 / (1 + Math.exp(m))) ** 2,
 };
 
-/** The loss that a scene's method minimises; null if it has none of this kind. */
+/** The loss that the method of a scene minimises; null if it is not a function of the margin. */
 function own(scene) {
   if (scene.method === "svm") return scene.settings.loss ?? "hinge";
   if (scene.method === "logistic") return scene.settings.loss ?? "logistic";
   return { "mse-classifier": "squared", "min-error": "0–1" }[scene.method] ?? null;
 }
 
-/** Draws the losses, and the points of a frame at their margins. */
+/** Draws the losses and the margins of the points of a frame. */
 export function drawLosses(scene, frame, codes) {
   const name = own(scene);
   const plane = frame?.planes?.length === 1 && frame.planes[0].weights.length === 2 ? frame.planes[0] : null;
@@ -48,7 +48,7 @@ export function drawLosses(scene, frame, codes) {
     s("path", { d: path(LOSSES[name]), class: "series" }),
     ...rug(scene, plane, codes, across),
     s("text", { x: SIZE.width - SIZE.right, y: SIZE.height - 3, "text-anchor": "end" }, "margin y(w·x + b)"));
-  find("losses-note").textContent = `${name} in full; faint: 0–1, hinge, logistic, squared. Below: the points, beyond the ends at the ends.`;
+  find("losses-note").textContent = `Bold: ${name}. Thin: 0–1, hinge, logistic, squared. The marks are the margins of the points, clipped to the axis.`;
 }
 
 function rug({ points }, plane, codes, across) {

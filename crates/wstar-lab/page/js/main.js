@@ -1,4 +1,4 @@
-// The lab: one scene, and everything that follows from it. A change asks the engine; an answer becomes frames; a step draws one.
+// The lab: a change of the scene sends a request to the engine, its answer becomes frames, and each step draws one frame.
 
 import { Refused, latest } from "./ask.js";
 import { drawCharts, markStep } from "./chart.js";
@@ -8,7 +8,7 @@ import { csv, python, shell } from "./command.js";
 import { buildChoice, compare } from "./compare.js";
 import { buildMenu, showSettings } from "./controls.js";
 import { DataMenu } from "./datamenu.js";
-import { count, find, h, rested } from "./dom.js";
+import { count, debounced, find, h } from "./dom.js";
 import { frames } from "./frames.js";
 import { LESSONS, lesson } from "./lessons.js";
 import { drawLosses } from "./losses.js";
@@ -25,7 +25,7 @@ import { Tools } from "./tools.js";
 
 let scene = scenes.empty();
 let run = { fit: null, frames: [], verdict: null };
-const past = new scenes.Past();
+const undoHistory = new scenes.UndoHistory();
 const fitting = latest();
 const separating = latest();
 const plane = new Plane();
@@ -33,7 +33,7 @@ const plane = new Plane();
 const codes = () => scenes.used(scene);
 const isRegression = () => Boolean(method(scene.method).regression);
 
-// Points and their changes.
+// Points and changes of them.
 
 const edit = {
   add(x, y, code) {
@@ -57,7 +57,7 @@ const edit = {
   },
 };
 
-/** From here on the points are the page's own, wherever they came from. */
+/** Detaches the points from their data set or recipe, because they were changed. */
 function own() {
   if (scene.data.kind !== "points") {
     scene.data = { kind: "points" };
@@ -69,18 +69,18 @@ function own() {
 }
 
 const tools = new Tools(plane, {
-  begin: () => past.keep(scene),
+  begin: () => undoHistory.keep(scene),
   edit,
-  end: (changed) => (changed ? settle() : past.drop()),
-  looked: rested(() => run.fit?.regions && fit(), 200),
+  end: (changed) => (changed ? settle() : undoHistory.drop()),
+  viewChanged: debounced(() => run.fit?.regions && fit(), 200),
   hover: (row, px, py) => readout(row, px, py, { scene, frame: run.frames[timeline.now], fit: run.fit, codes: codes(), plane }),
 });
 
 const dataMenu = new DataMenu({
   use({ rest = null, notes = [], ...found }) {
     if (rest === null) {
-      past.keep(scene);
-      // Where weights began belongs to the points that were there.
+      undoHistory.keep(scene);
+      // The starting weights were chosen for the previous points.
       delete scene.settings.start;
     }
     Object.assign(scene, found, rest ?? { step: null, line: null, lesson: null });
@@ -90,14 +90,14 @@ const dataMenu = new DataMenu({
     if (!measured && isRegression() && rest === null) Object.assign(scene, { method: "logistic", settings: {} });
     plane.lookAt(scene.points);
     announce(notes.join(" ") || `${count(scenes.size(scene))} points`);
-    fresh();
+    showScene();
   },
   refuse(error, { file = false, rest = null }) {
     announce(error.message);
     if (rest) {
-      // A link to points that are not to be had: the rest of its scene, and why.
+      // The points of a link are not available: show the rest of its scene and the error.
       scene = { ...scenes.empty(), ...rest, data: { kind: "points" }, columns: [], real: false, refused: error.message };
-      fresh();
+      showScene();
     } else showNotice(error.message, { kind: "error", actions: file ? [["choose another file", () => find("file").click()]] : [] });
   },
 });
@@ -113,38 +113,38 @@ const ownLine = new OwnLine(plane, (line) => {
 
 // Fitting.
 
-/** A fit that takes longer than this gives way to a newer question; a quicker one is waited for, so that the picture follows the hand. */
+/** Milliseconds after which a newer request cancels a running fit. Faster fits are completed, so that the picture is updated during a drag. */
 const PATIENCE = 300;
-const asked = { wanted: 0, running: false, since: 0 };
+const requests = { wanted: 0, running: false, since: 0 };
 
-/** Draws the points at once, and fits anew: what the hand does is seen before the engine has answered. */
+/** Draws the points immediately, and starts a new fit. */
 function refit() {
   drawFrame(timeline.now);
   fit();
 }
 
 async function fit() {
-  asked.wanted += 1;
-  if (asked.running) {
-    const own = asked.since;
-    setTimeout(() => asked.running && asked.since === own && fitting.cancel(), Math.max(0, own + PATIENCE - performance.now()));
+  requests.wanted += 1;
+  if (requests.running) {
+    const own = requests.since;
+    setTimeout(() => requests.running && requests.since === own && fitting.cancel(), Math.max(0, own + PATIENCE - performance.now()));
     return;
   }
-  asked.running = true;
+  requests.running = true;
   try {
     let done;
     do {
-      done = asked.wanted;
-      asked.since = performance.now();
+      done = requests.wanted;
+      requests.since = performance.now();
       await fitOnce();
-    } while (done < asked.wanted);
+    } while (done < requests.wanted);
   } finally {
-    asked.running = false;
+    requests.running = false;
   }
 }
 
 async function fitOnce() {
-  const missing = emptiness();
+  const missing = missingData();
   if (missing) {
     fitting.cancel();
     run = { fit: null, frames: [], verdict: null };
@@ -156,7 +156,7 @@ async function fitOnce() {
   const body = { data: scenes.data(scene), settings: settings(scene), trace: true, view: { ...plane.view, columns: 120, rows: 90 } };
   const busy = setTimeout(() => find("busy").hidden = false, 250);
   try {
-    const found = await fitting("fit", body, { progress: (text) => { find("busy-told").textContent = text; } });
+    const found = await fitting("fit", body, { progress: (text) => { find("busy-text").textContent = text; } });
     if (!found) return;
     run = { fit: found, frames: frames(found, scene), verdict: run.verdict };
     finishRun();
@@ -164,9 +164,9 @@ async function fitOnce() {
     if (!(error instanceof Refused)) throw error;
     run = { fit: null, frames: [], verdict: run.verdict };
     const soft = scene.method === "hard-margin" && !error.gone;
-    // What the command line would hint at is a button here.
-    const said = error.message.replace(/^the points: /, "").replace(/ \([^()]*--[^()]*\)$/, ".");
-    showNotice(said, {
+    // A remedy in the message, which names an option of the command line, is removed; the page has a button for it.
+    const message = error.message.replace(/^the points: /, "").replace(/ \([^()]*--[^()]*\)$/, ".");
+    showNotice(message, {
       kind: "error",
       actions: error.gone ? [["try again", fit]] : soft ? [["use the soft margin", () => change({ method: "svm" })]] : [],
     });
@@ -180,13 +180,13 @@ async function fitOnce() {
   ownLine.judge(scene);
 }
 
-/** What is missing for a fit, as a notice; null if nothing is. */
-function emptiness() {
-  const many = scenes.size(scene);
-  if (scene.lost) return [`The link was made for ${count(scene.lost)} points of a file, which it cannot hold: drop the file here again.`, {}];
+/** A notice about data that are missing for a fit; null if nothing is missing. */
+function missingData() {
+  const size = scenes.size(scene);
+  if (scene.lost) return [`The link was made for ${count(scene.lost)} points of a file, which are too many for a link: drop the file here again.`, {}];
   if (scene.refused) return [scene.refused, { kind: "error" }];
-  if (many === 0) return ["No points yet. Click in the plane to add some, spray them, or take some from the data menu.", {}];
-  if (isRegression()) return many < 2 ? ["A line needs two points. Click to add another.", {}] : null;
+  if (size === 0) return ["No points yet. Click in the plane to add some, spray them, or take some from the data menu.", {}];
+  if (isRegression()) return size < 2 ? ["A line needs two points. Click to add another.", {}] : null;
   const present = new Set(scene.points.c).size;
   if (present < 2) {
     const other = scene.classes.findIndex((_, code) => !scene.points.c.includes(code));
@@ -198,7 +198,7 @@ function emptiness() {
   return null;
 }
 
-/** Asks for the proof, if it is to be shown. */
+/** Requests the proof of separability or inseparability if it is shown. */
 async function prove() {
   find("prove").setAttribute("aria-pressed", String(scene.proof));
   if (!scene.proof || isRegression() || new Set(scene.points.c).size < 2) {
@@ -218,17 +218,17 @@ async function prove() {
   }
 }
 
-/** What takes longer than a fit waits until the hand rests: the landscape, and the other methods. */
-const follow = rested(() => {
+/** Updates the contours and the comparison, which take longer than a fit, after the last change. */
+const follow = debounced(() => {
   drawSurface(scene, run.fit, run.frames).then(() => markSurface(timeline.now));
   if (!find("compare").hidden && !isRegression()) comparing();
 }, 150);
 
-/** A run has ended: its frames are there to be gone through. */
+/** Loads the frames of a finished run. */
 function finishRun() {
   timeline.load(Math.max(1, run.frames.length), scene.step);
-  const told = run.fit && run.frames.length ? claim(run.fit, run.frames.at(-1), scene) : null;
-  drawCharts(run.frames, told?.bound);
+  const shown = run.fit && run.frames.length ? claim(run.fit, run.frames.at(-1), scene) : null;
+  drawCharts(run.frames, shown?.bound);
   markStep(timeline.now);
   follow();
   document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
@@ -282,11 +282,11 @@ const comparing = () => compare(scene, plane.view);
 
 // The address, lessons, sharing.
 
-/** Keeps the scene in the address; a link that could not be followed stays as it was written. */
+/** Stores the scene in the address; a link that could not be opened stays unchanged. */
 const remember = () => scene.refused || history.replaceState(null, "", `#${scenes.toHash(scene)}`);
 
-/** The hand rests: the address is brought up to date. */
-const settle = rested(() => {
+/** Updates the address after the last change. */
+const settle = debounced(() => {
   remember();
   tools.showClasses(scene.classes, moreClasses);
   if (scene.line) ownLine.seek(scene);
@@ -298,8 +298,8 @@ function moreClasses() {
   tools.pick(scene.classes.length - 1);
 }
 
-/** Everything is drawn for a scene that has just come. */
-function fresh() {
+/** Shows a new scene. */
+function showScene() {
   showSettings(scene, change);
   dataMenu.show(scene);
   tools.showClasses(scene.classes, moreClasses);
@@ -310,12 +310,12 @@ function fresh() {
   if (scene.line) ownLine.seek(scene);
 }
 
-/** Opens the scene that an address holds. */
+/** Opens the scene of an address. */
 function open(hash) {
   const name = new URLSearchParams(hash.replace(/^#/, "")).get("lesson");
   const base = lesson(name) ? scenes.fromHash(lesson(name).scene) : scenes.empty();
   const wanted = hash.length > 1 ? scenes.fromHash(hash, base) : scenes.fromHash(`lesson=${LESSONS[1].id}`, scenes.fromHash(LESSONS[1].scene));
-  past.forget();
+  undoHistory.forget();
   const { data, ...rest } = wanted;
   if (data.kind === "set" || data.kind === "make") {
     const { points: _points, classes: _classes, axes: _axes, ...others } = rest;
@@ -324,7 +324,7 @@ function open(hash) {
   }
   scene = { ...scenes.empty(), ...wanted, columns: [], real: false };
   plane.lookAt(scene.points);
-  fresh();
+  showScene();
 }
 
 function openLesson(id) {
@@ -350,13 +350,13 @@ function announce(text) {
   find("announce").textContent = text;
 }
 
-async function copy(text, told) {
+async function copy(text, message) {
   try {
     await navigator.clipboard.writeText(text);
-    announce(told);
-    find("copied").textContent = told;
+    announce(message);
+    find("copied").textContent = message;
   } catch {
-    find("copied").textContent = "The browser does not let a page copy: select the text and copy it.";
+    find("copied").textContent = "The browser does not allow the page to copy: select the text and copy it.";
   }
   setTimeout(() => { find("copied").textContent = ""; }, 2500);
 }
@@ -380,7 +380,7 @@ function start() {
     "lesson-back": () => stepLesson(-1),
     "lesson-next": () => stepLesson(1),
     "lesson-close": () => { scene.lesson = null; showLesson(); remember(); },
-    undo: () => { if (past.undo(scene)) { scene.step = null; plane.holds(scene.points) || plane.lookAt(scene.points); fresh(); } },
+    undo: () => { if (undoHistory.undo(scene)) { scene.step = null; plane.holds(scene.points) || plane.lookAt(scene.points); showScene(); } },
     clear: () => dataMenu.choose("empty:"),
     fitview: () => { plane.lookAt(scene.points); fit(); },
     prove: () => toggleProof(),
@@ -390,7 +390,7 @@ function start() {
     share: () => copy(location.href, scenes.size(scene) > scenes.LONGEST_LINK && scene.data.kind !== "make" && scene.data.kind !== "set" ? "Copied, without the points: they are too many for a link." : "The link is copied."),
     "command-button": showCommand,
     "copy-shell": () => copy(find("shell").textContent, "The command is copied."),
-    "copy-python": () => copy(find("python").textContent, "The lines are copied."),
+    "copy-python": () => copy(find("python").textContent, "The code is copied."),
     "command-close": () => find("command").close(),
   };
   for (const [id, act] of Object.entries(clicks)) find(id).addEventListener("click", act);

@@ -2,7 +2,7 @@
 
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "star", "down", "bar"];
 
-/** Each class has a colour and a shape of its own; either tells it. The colours are the style sheet's, by theme. */
+/** Each class has its own colour and its own shape. The colours are defined by the style sheet for each theme. */
 let colours = [];
 
 /** Reads the colours of the theme. */
@@ -38,7 +38,7 @@ function polygon(path, points) {
   path.closePath();
 }
 
-/** The mark of a class as a picture that can be stamped, so that a hundred thousand points stay fast. */
+/** Cached images of the marks, which make drawing of many points fast. */
 const stamps = new Map();
 
 function stamp(code, radius, edge, ratio, open) {
@@ -61,44 +61,44 @@ function stamp(code, radius, edge, ratio, open) {
   return stamps.get(key);
 }
 
-/** The radius of points: smaller where there are many. */
-export const radius = (many) => (many > 3000 ? 2.4 : many > 400 ? 4 : 5.5);
+/** The radius of points: smaller for more points. */
+export const radius = (points) => (points > 3000 ? 2.4 : points > 400 ? 4 : 5.5);
 
-/** More points than this are dots: shapes could not be told apart, and dots are fast. */
+/** Maximum number of points with shapes. More points are drawn as dots, which is faster. */
 const MOST_SHAPES = 20000;
 
-/** Draws all points. Those that `wrong` names are hollow. */
-export function drawPoints(pen, points, place, { edge, ratio, wrong = null, size = null }) {
+/** Draws all points; those for which `wrong` is true are hollow. */
+export function drawPoints(pen, points, toPixel, { edge, ratio, wrong = null, size = null }) {
   if (points.x.length > MOST_SHAPES) {
-    drawDots(pen, points, place);
+    drawDots(pen, points, toPixel);
     return;
   }
   const r = size ?? radius(points.x.length);
   for (let i = 0; i < points.x.length; i += 1) {
-    const [px, py] = place(points.x[i], points.y[i]);
+    const [px, py] = toPixel(points.x[i], points.y[i]);
     const { canvas, half } = stamp(points.c[i], r, edge, ratio, wrong ? wrong(i) : false);
     pen.drawImage(canvas, px - half, py - half, 2 * half, 2 * half);
   }
 }
 
-function drawDots(pen, points, place) {
+function drawDots(pen, points, toPixel) {
   for (const code of new Set(points.c)) {
     pen.fillStyle = tint(code, 0.6);
     for (let i = 0; i < points.x.length; i += 1) {
       if (points.c[i] !== code) continue;
-      const [px, py] = place(points.x[i], points.y[i]);
+      const [px, py] = toPixel(points.x[i], points.y[i]);
       pen.fillRect(px - 1.25, py - 1.25, 2.5, 2.5);
     }
   }
 }
 
-/** A colour of a class, seen through. */
+/** The colour of a class with the opacity `alpha`. */
 export function tint(code, alpha) {
   const value = parseInt(colour(code).slice(1), 16);
   return `rgba(${value >> 16}, ${(value >> 8) & 255}, ${value & 255}, ${alpha})`;
 }
 
-/** The red, green and blue of a class. */
+/** The red, green and blue components of the colour of a class. */
 export function channels(code) {
   const value = parseInt(colour(code).slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];

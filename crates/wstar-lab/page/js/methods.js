@@ -1,5 +1,5 @@
-// The methods of the catalogue, their settings, and what they are called in the engine, on the command line and in Python.
-// `usual` is what the lab starts with, `engine` what the engine does if nothing is said.
+// The methods and their settings, with their names in the engine, on the command line and in Python.
+// `usual` is the initial value in the lab, `engine` the default of the engine.
 
 const rate = { name: "learning_rate", label: "rate α", kind: "log", least: 0.001, most: 10, usual: 1, engine: 1, flag: "--learning-rate" };
 const schedule = {
@@ -23,11 +23,11 @@ const penalty = (usual, engine = usual) => ({
 const momentum = { name: "momentum", label: "momentum β", kind: "linear", least: 0, most: 0.95, step: 0.05, usual: 0, engine: 0, flag: "--momentum" };
 const batch = { name: "batch", label: "batch", kind: "log", least: 1, most: 1000, whole: true, usual: 1, engine: 1, flag: "--batch" };
 const steps = { name: "epochs", label: "epochs", kind: "log", least: 1, most: 1000, whole: true, usual: 20, flag: "--epochs" };
-const most = { name: "max_iter", label: "steps at most", kind: "log", least: 1, most: 2000, whole: true, usual: 200, flag: "--max-iter" };
+const most = { name: "max_iter", label: "maximum steps", kind: "log", least: 1, most: 2000, whole: true, usual: 200, flag: "--max-iter" };
 const solver = (...choices) => ({ name: "solver", label: "solver", kind: "choice", flag: "--solver", choices: ["auto", ...choices], usual: "auto" });
 const smooth = ["gradient-descent", "sgd", "newton", "bfgs", "lbfgs"];
 
-/** Settings that only mean something with one of these solvers. */
+/** Settings that only apply to some solvers. */
 const ONLY = {
   learning_rate: ["gradient-descent", "sgd"],
   schedule: ["gradient-descent", "sgd"],
@@ -78,10 +78,10 @@ export const GROUPS = {
 /** The method of this name. */
 export const method = (name) => METHODS.find((one) => one.name === name) ?? METHODS[0];
 
-/** The value of a setting: as it was set, or its usual one. */
+/** The value of a setting, or its initial value if it was not set. */
 export const value = (scene, setting) => scene.settings[setting.name] ?? setting.usual;
 
-/** Whether a setting means something here. */
+/** Whether a setting applies to the scene. */
 export function applies(scene, setting) {
   const own = method(scene.method).settings;
   const chosen = own.find((one) => one.name === "solver");
@@ -94,7 +94,7 @@ export function applies(scene, setting) {
   return ONLY[setting.name].includes(value(scene, chosen));
 }
 
-/** Settings that are given to the engine: all that differ from the engine's own choice. */
+/** The settings that are sent to the engine: those that differ from its defaults. */
 function given(scene) {
   return method(scene.method).settings.filter((setting) => {
     if (!applies(scene, setting) || setting.kind === "seed") return false;
@@ -105,24 +105,24 @@ function given(scene) {
   });
 }
 
-/** The numbers of a vector as typed; none if it is not one. */
+/** The numbers of a vector as typed; null if the text is not a vector. */
 export function numbers(text) {
   const parts = String(text).split(/[\s,;]+/).filter((word) => word !== "");
   const read = parts.map((word) => Number(word.replace("−", "-")));
   return parts.length > 0 && read.every(Number.isFinite) ? read : null;
 }
 
-/** The settings in the engine's words. */
+/** The settings as the engine expects them. */
 export function settings(scene) {
-  const told = { method: scene.method, no_intercept: false, seed: scene.seed };
+  const sent = { method: scene.method, no_intercept: false, seed: scene.seed };
   for (const setting of given(scene)) {
     const now = value(scene, setting);
-    if (setting.name === "halving") told.schedule = { halving: { first: now } };
+    if (setting.name === "halving") sent.schedule = { halving: { first: now } };
     else if (setting.name === "schedule" && now === "halving") continue;
-    else if (setting.kind === "vector") told[setting.name] = numbers(now);
-    else told[setting.name] = now;
+    else if (setting.kind === "vector") sent[setting.name] = numbers(now);
+    else sent[setting.name] = now;
   }
-  return told;
+  return sent;
 }
 
 /** The settings as flags of the command line. */

@@ -1,4 +1,4 @@
-// One frame as a picture: the planes of the step, what the model adds at its end, what is claimed, how many are wrong.
+// The picture of one frame: the planes of the step, the layers of the final model, the claim and the number of errors.
 
 import { claim } from "./claim.js";
 import { showClaim } from "./claimbox.js";
@@ -7,7 +7,7 @@ import { errors, share } from "./frames.js";
 import * as geometry from "./geometry.js";
 import * as scenes from "./scene.js";
 
-/** Draws a step of a run. */
+/** Draws one step of a run. */
 export function drawPicture(plane, { scene, run, step, codes, regression }) {
   const { fit: model, frames } = run;
   const frame = frames[Math.min(step, frames.length - 1)] ?? null;
@@ -36,7 +36,7 @@ export function drawPicture(plane, { scene, run, step, codes, regression }) {
     verdict: run.verdict,
     wrong: listed ? (i) => listed.has(i) : decided,
   });
-  find("frame-told").textContent = frame?.text ?? "";
+  find("frame-text").textContent = frame?.text ?? "";
   const wrong = listed ? listed.size : lines ? errors(planes, scene.points, classOf, decide) : null;
   find("errors").textContent = [judged(wrong, model, last, scenes.size(scene)), last ? `${short(model.seconds * 1000, 2)} ms` : ""].filter(Boolean).join(" · ");
   if (frame && model) showClaim(claim(model, frame, scene), last);
@@ -48,14 +48,14 @@ function judged(wrong, model, last, rows) {
   return "";
 }
 
-/** What scores stand for: log-odds also where classes were estimated and the border is a line. */
+/** The link of the scores: also log-odds for Gaussian classes whose border is a line. */
 function link(model, planes) {
   if (model?.link) return model.link;
   if (model?.method === "lda" || model?.method === "naive-bayes") return planes?.length === 1 ? "logit" : "softmax";
   return null;
 }
 
-/** The level of the margin's edges, where the model has them. */
+/** The score at the edges of the margin, if the model has a margin. */
 function band(model) {
   if (model?.method === "svm" || model?.method === "hard-margin") return 1;
   if (model?.method === "kozinec" && model.planes?.length === 1) {
@@ -64,7 +64,7 @@ function band(model) {
   return null;
 }
 
-/** The points that hold the model in place, with their multipliers. */
+/** The support vectors with their multipliers. */
 function support(model) {
   if (model?.support) return model.support;
   const part = model?.certificate?.parts?.[0];

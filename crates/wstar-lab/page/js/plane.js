@@ -1,4 +1,4 @@
-// The plane: its scales and axes, shading and points on a canvas, everything else as a drawing above it.
+// The plane: its scales and axes, the shading and the points on a canvas, and the layers as SVG above it.
 
 import { axisBottom, axisLeft, extent, quadtree, scaleLinear, select } from "../vendor/d3.js";
 import { find, s } from "./dom.js";
@@ -7,8 +7,8 @@ import { drawLayers } from "./layers.js";
 import { channels, drawPoints, readColours, tint } from "./marks.js";
 
 const EDGE = { left: 46, right: 10, top: 10, bottom: 38 };
-/** Axes whose extents differ by more than this are scaled on their own: else one of them would be a thread. */
-const MOST_STRETCH = 6;
+/** Maximum ratio of the extents at which both axes have the same unit; beyond it, each axis has its own scale. */
+const MOST_RATIO = 6;
 
 export class Plane {
   constructor() {
@@ -35,13 +35,13 @@ export class Plane {
     if (this.shown) this.draw(this.shown);
   }
 
-  /** Sees to it that at least this part of the plane is shown, with equal units on both axes where that is sensible. */
+  /** Shows at least this part of the plane, with equal units on both axes if their extents are similar. */
   look(view) {
     this.wanted = view;
     const [wide, high] = [this.width - EDGE.left - EDGE.right, this.height - EDGE.top - EDGE.bottom];
     const [dx, dy] = [view.x[1] - view.x[0], view.y[1] - view.y[0]];
-    const stretch = (dx / wide) / (dy / high);
-    this.equal = stretch < MOST_STRETCH && stretch > 1 / MOST_STRETCH;
+    const ratio = (dx / wide) / (dy / high);
+    this.equal = ratio < MOST_RATIO && ratio > 1 / MOST_RATIO;
     let { x, y } = view;
     if (this.equal) {
       const unit = Math.max(dx / wide, dy / high);
@@ -54,13 +54,13 @@ export class Plane {
     this.up = scaleLinear(y, [this.height - EDGE.bottom, EDGE.top]);
   }
 
-  /** Shows all points, with some room around them. */
+  /** Shows all points, with a margin around them. */
   lookAt(points) {
     if (points.x.length === 0) return this.look({ x: [-5, 5], y: [-4, 4] });
     const padded = (values) => {
       const [least, most] = extent(values);
-      const room = (most - least || Math.max(1, Math.abs(most))) * 0.15;
-      return [least - room, most + room];
+      const margin = (most - least || Math.max(1, Math.abs(most))) * 0.15;
+      return [least - margin, most + margin];
     };
     return this.look({ x: padded(points.x), y: padded(points.y) });
   }
@@ -71,10 +71,10 @@ export class Plane {
     return points.x.every((value, i) => value >= x[0] && value <= x[1] && points.y[i] >= y[0] && points.y[i] <= y[1]);
   }
 
-  /** A place of the plane on the screen. */
-  place = (x, y) => [this.across(x), this.up(y)];
+  /** The pixel of a point of the plane. */
+  toPixel = (x, y) => [this.across(x), this.up(y)];
 
-  /** A place on the screen in the plane, with no more digits than the hand can mean. */
+  /** The point of the plane at a pixel, rounded to the resolution of the screen. */
   at(px, py) {
     const unit = (this.view.x[1] - this.view.x[0]) / this.width;
     const digits = Math.max(0, Math.min(12, Math.ceil(-Math.log10(unit))));
@@ -82,13 +82,13 @@ export class Plane {
     return [short(this.across.invert(px)), short(this.up.invert(py))];
   }
 
-  /** Where the pointer is, in pixels of the plane. */
+  /** The position of the pointer, in pixels of the plane. */
   pixel(event) {
     const box = this.box.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  /** The point nearest to a place on the screen, if it is near. */
+  /** The row of the point nearest to a pixel, if it is within a distance. */
   nearest(px, py, within = 14) {
     if (!this.shown) return null;
     const { points } = this.shown;
@@ -96,7 +96,7 @@ export class Plane {
     return this.tree.find(px, py, within) ?? null;
   }
 
-  /** Draws a picture: points, the classes' colours, the planes of the step, layers. */
+  /** Draws the shading, the points, the axes and the layers. */
   draw(shown) {
     this.shown = shown;
     this.tree = null;
@@ -111,13 +111,13 @@ export class Plane {
     pen.rect(EDGE.left, EDGE.top, this.width - EDGE.left - EDGE.right, this.height - EDGE.top - EDGE.bottom);
     pen.clip();
     this.shade(pen, shown);
-    drawPoints(pen, shown.points, this.place, { edge: paper, ratio: this.ratio, wrong: shown.wrong });
+    drawPoints(pen, shown.points, this.toPixel, { edge: paper, ratio: this.ratio, wrong: shown.wrong });
     pen.restore();
     this.axes(shown.axes);
     drawLayers(this, shown);
   }
 
-  /** The regions of the classes; stronger where the model is surer. */
+  /** Shades the regions of the classes, darker for larger probabilities. */
   shade(pen, { planes, link, regions, codes, regression }) {
     if (regression) return;
     if (regions) return this.grid(pen, regions, codes);
@@ -130,7 +130,7 @@ export class Plane {
       }));
     polygons.forEach((polygon, k) => {
       pen.beginPath();
-      polygon.forEach(([x, y], i) => (i ? pen.lineTo(...this.place(x, y)) : pen.moveTo(...this.place(x, y))));
+      polygon.forEach(([x, y], i) => (i ? pen.lineTo(...this.toPixel(x, y)) : pen.moveTo(...this.toPixel(x, y))));
       pen.fillStyle = tint(codes[k] ?? k, 0.12);
       pen.fill();
     });
@@ -151,27 +151,27 @@ export class Plane {
       }
     }
     const least = 1 / Math.max(2, planes.length);
-    this.stain(pen, columns, rows, (i) => [codes[chosen[i]] ?? 0, 0.02 + 0.26 * ((sure[i] - least) / (1 - least))],
+    this.paintGrid(pen, columns, rows, (i) => [codes[chosen[i]] ?? 0, 0.02 + 0.26 * ((sure[i] - least) / (1 - least))],
       [0, 0, columns * cell, rows * cell]);
   }
 
-  /** Decisions that the engine made on a grid, from the bottom row up. */
+  /** Shades the decisions of the engine on a grid, whose rows are ordered from bottom to top. */
   grid(pen, { x, y, columns, rows, class: chosen, sure }, codes) {
-    const [left, top] = this.place(x[0], y[1]);
-    const [right, bottom] = this.place(x[1], y[0]);
+    const [left, top] = this.toPixel(x[0], y[1]);
+    const [right, bottom] = this.toPixel(x[1], y[0]);
     const flipped = (i) => (rows - 1 - Math.floor(i / columns)) * columns + (i % columns);
-    this.stain(pen, columns, rows, (i) => {
+    this.paintGrid(pen, columns, rows, (i) => {
       const at = flipped(i);
       return [codes[chosen[at]] ?? 0, sure ? 0.02 + 0.26 * Math.max(0, sure[at] / 50 - 1) : 0.12];
     }, [left, top, right - left, bottom - top], !sure);
   }
 
-  stain(pen, columns, rows, stainAt, [left, top, width, height], crisp = false) {
+  paintGrid(pen, columns, rows, colourAt, [left, top, width, height], crisp = false) {
     const small = new OffscreenCanvas(columns, rows);
     const brush = small.getContext("2d");
     const image = brush.createImageData(columns, rows);
     for (let i = 0; i < columns * rows; i += 1) {
-      const [code, alpha] = stainAt(i);
+      const [code, alpha] = colourAt(i);
       image.data.set([...channels(code), 255 * alpha], 4 * i);
     }
     brush.putImageData(image, 0, 0);
@@ -191,11 +191,11 @@ export class Plane {
     find("axis-names").replaceChildren(
       s("text", { x: this.width - EDGE.right, y: this.height - 6, "text-anchor": "end" }, first),
       s("text", { x: 12, y: EDGE.top, transform: `rotate(-90 12 ${EDGE.top})`, "text-anchor": "end" }, second),
-      ...(this.equal ? [] : [s("text", { x: EDGE.left, y: this.height - 6 }, "axes scaled apart: right angles do not look right")]),
+      ...(this.equal ? [] : [s("text", { x: EDGE.left, y: this.height - 6 }, "axes with different scales: right angles are distorted")]),
     );
   }
 
-  /** The inner edges, for whoever draws above. */
+  /** The edges of the drawing area. */
   get edges() {
     return { left: EDGE.left, top: EDGE.top, right: this.width - EDGE.right, bottom: this.height - EDGE.bottom };
   }

@@ -1,10 +1,10 @@
-// What is known about the point under the hand: its class, its distance, its log-odds and what they are made of.
+// The details of the point under the pointer: its class, its distance from the line, its score and the terms of it.
 
 import { find, h, short } from "./dom.js";
-import { madeUp } from "./frames.js";
+import { scoreTerms } from "./frames.js";
 import * as geometry from "./geometry.js";
 
-/** Shows a point; none if it is null. */
+/** Shows the details of a point; hides them if `row` is null. */
 export function readout(row, px, py, { scene, frame, fit, codes, plane }) {
   const box = find("readout");
   if (row === null || row === undefined || scene.points.x[row] === undefined) {
@@ -16,7 +16,7 @@ export function readout(row, px, py, { scene, frame, fit, codes, plane }) {
   const planes = frame?.planes;
   if (planes?.length === 1 && planes[0].weights.length === 2) lines.push(...oneScore(planes[0], x, y, code, { scene, fit, codes }));
   else if (planes?.length > 1) lines.push(...scores(planes, x, y, { scene, fit, codes }));
-  else if (planes?.length === 1) lines.push(h("p", {}, `predicted ${short(planes[0].weights[0] * x + planes[0].intercept)}, off by ${short(y - planes[0].weights[0] * x - planes[0].intercept)}`));
+  else if (planes?.length === 1) lines.push(h("p", {}, `predicted ${short(planes[0].weights[0] * x + planes[0].intercept)}, residual ${short(y - planes[0].weights[0] * x - planes[0].intercept)}`));
   const vector = frame?.final ? fit?.support?.find((one) => one.row === row) : null;
   if (vector) lines.push(h("p", {}, `α ${short(vector.alpha)}, slack ${short(vector.slack)}: ${vector.case}`));
   box.replaceChildren(...lines);
@@ -32,17 +32,17 @@ function oneScore(own, x, y, code, { scene, fit, codes }) {
   const norm = geometry.norm(own);
   const score = geometry.score(own, x, y);
   const sign = codes.indexOf(code) === 1 ? 1 : -1;
-  const terms = madeUp(own, x, y, scene.axes);
+  const terms = scoreTerms(own, x, y, scene.axes);
   const table = h("dl", {}, ...terms.flatMap(([name, value], i) => [
     h("dt", { class: i === 3 ? "sum" : null }, i === 3 ? (logit ? "log-odds" : "score") : name),
     h("dd", { class: i === 3 ? "sum" : null }, short(value))]));
-  const told = [table];
+  const details = [table];
   if (logit) {
     const positive = 1 / (1 + Math.exp(-score));
-    told.push(h("p", {}, `P(${scene.classes[codes[1]]}) = ${short(positive, 3)}, odds ${short(Math.exp(score), 3)}`));
+    details.push(h("p", {}, `P(${scene.classes[codes[1]]}) = ${short(positive, 3)}, odds ${short(Math.exp(score), 3)}`));
   }
-  if (norm > 0) told.push(h("p", {}, `${short(Math.abs(score) / norm, 3)} from the line, ${sign * score > 0 ? "on its side" : "on the wrong side"}`));
-  return told;
+  if (norm > 0) details.push(h("p", {}, `distance ${short(Math.abs(score) / norm, 3)} from the line, ${sign * score > 0 ? "on the correct side" : "on the wrong side"}`));
+  return details;
 }
 
 function scores(planes, x, y, { scene, fit, codes }) {

@@ -1,8 +1,8 @@
-// The scene: all that the address holds, so that a link shows the same again. Points, method, settings, seed, step.
+// The scene: points, method, settings, seed and step. The address contains all of it, so that a link reproduces it.
 
 import { METHODS } from "./methods.js";
 
-/** More points than this do not fit into a link. */
+/** Maximum number of points in a link. */
 export const LONGEST_LINK = 1500;
 const LETTERS = "ABCDE";
 
@@ -23,38 +23,38 @@ export function empty() {
   };
 }
 
-/** How many points there are. */
+/** The number of points. */
 export const size = (scene) => scene.points.x.length;
 
-/** The points as the engine takes them: by name where it knows them, else in full. */
+/** The points for a request: the name of a data set or a recipe if possible, otherwise the coordinates. */
 export function data(scene) {
   const { kind, name, columns, recipe } = scene.data;
   if (kind === "set") return { set: { name, columns } };
   if (kind === "make") return { make: recipe };
   const used = [...new Set(scene.points.c)].sort((a, b) => a - b);
-  const place = new Map(used.map((code, at) => [code, at]));
+  const index = new Map(used.map((code, at) => [code, at]));
   return {
     points: {
       x: scene.points.x,
       y: scene.points.y,
-      class: scene.points.c.map((code) => place.get(code)),
+      class: scene.points.c.map((code) => index.get(code)),
       classes: used.map((code) => scene.classes[code]),
       axes: plainAxes(scene),
     },
   };
 }
 
-/** The classes that have points, by their numbers here. The engine numbers only those. */
+/** The indices of the classes that have points. The engine numbers only these classes. */
 export function used(scene) {
   const all = scene.data.kind === "set" || scene.data.kind === "make";
   if (all) return scene.classes.map((_, code) => code);
   return [...new Set(scene.points.c)].sort((a, b) => a - b);
 }
 
-/** The names of the axes as a file may have them. */
+/** The names of the axes for a file, without subscripts. */
 export const plainAxes = (scene) => scene.axes.map((axis) => axis.replace("₁", "1").replace("₂", "2"));
 
-/** The scene as the part of an address after the #. */
+/** The scene as the fragment of an address. */
 export function toHash(scene) {
   const words = new URLSearchParams();
   if (scene.lesson) words.set("lesson", scene.lesson);
@@ -73,7 +73,7 @@ export function toHash(scene) {
   if (scene.step !== null) words.set("step", String(scene.step));
   if (scene.proof) words.set("proof", "1");
   if (scene.line) words.set("line", scene.line.map((value) => Number(value.toPrecision(6))).join(","));
-  // Commas, bars and spaces may stand in an address; a person reads it more easily so.
+  // These characters are allowed in a fragment, and unescaped they are easier to read.
   return words.toString().replace(/%2C/g, ",").replace(/%7C/g, "|").replace(/%3B/g, ";").replace(/%40/g, "@");
 }
 
@@ -94,7 +94,7 @@ function pointsFrom(text) {
   return points;
 }
 
-/** The scene that an address holds; what it does not say is as in `base`. */
+/** The scene of an address; fields that it does not contain are those of `base`. */
 export function fromHash(hash, base = empty()) {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const scene = structuredClone(base);
@@ -137,37 +137,37 @@ export function fromHash(hash, base = empty()) {
   return scene;
 }
 
-/** A recipe for points, with whatever is missing or senseless made good. */
+/** A recipe for points; missing or invalid values are replaced by defaults. */
 export function recipe(kind, rows = 60, seed = 0, margin = 0.5, spread = 1) {
-  const sensible = (value, usual, least, most) => (Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual);
+  const clamped = (value, usual, least, most) => (Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual);
   return {
     kind,
-    rows: Math.round(sensible(rows, 60, 2, 200000)),
-    seed: Math.floor(sensible(seed, 0, 0, 2 ** 32)),
-    margin: sensible(margin, 0.5, 0, 100),
-    spread: sensible(spread, 1, 0, 100),
+    rows: Math.round(clamped(rows, 60, 2, 200000)),
+    seed: Math.floor(clamped(seed, 0, 0, 2 ** 32)),
+    margin: clamped(margin, 0.5, 0, 100),
+    spread: clamped(spread, 1, 0, 100),
   };
 }
 
-/** What was, so that it can be again. */
-export class Past {
+/** The undo history. */
+export class UndoHistory {
   #kept = [];
 
-  /** Keeps the points as they are before they change. */
+  /** Stores the points before a change. */
   keep(scene) {
     const { data, points, classes, axes } = scene;
     this.#kept.push(structuredClone({ data, points, classes, axes }));
     if (this.#kept.length > 100) this.#kept.shift();
   }
 
-  /** Takes the last change back; false if there is none. */
+  /** Undoes the last change; false if there is no change. */
   undo(scene) {
     const before = this.#kept.pop();
     if (before) Object.assign(scene, before);
     return Boolean(before);
   }
 
-  /** Forgets the last change, which was none. */
+  /** Removes the last entry if no change followed. */
   drop() {
     this.#kept.pop();
   }

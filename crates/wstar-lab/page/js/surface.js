@@ -1,4 +1,4 @@
-// The objective as a landscape over two of its parameters, with the path that a solver took.
+// Contours of the objective over two of its parameters, with the path of the solver.
 
 import { axisBottom, axisLeft, contours, extent, line, scaleLinear, select } from "../vendor/d3.js";
 import { Refused, latest } from "./ask.js";
@@ -7,21 +7,21 @@ import { method, settings } from "./methods.js";
 import * as scenes from "./scene.js";
 
 const EDGE = { left: 46, right: 10, top: 10, bottom: 36 };
-/** The solvers whose path is what the picture is about: their landscape stands beside the plane. */
-const WALKS = ["gradient-descent", "sgd"];
+/** Solvers whose contours are drawn next to the plane, because their path is the subject of the picture. */
+const DESCENTS = ["gradient-descent", "sgd"];
 const LEVELS = 14;
 const asking = latest();
 let scales = null;
 
 const parameters = (plane, intercept) => [...plane.weights, ...(intercept ? [plane.intercept] : [])];
 
-/** Which two parameters are drawn: the intercept and the slope of a line; the two weights of a classifier. */
+/** The two parameters that are drawn: the intercept and the slope of a line, or the two weights of a classifier. */
 function axes(regression, intercept) {
   if (regression) return intercept ? { at: [1, 0], names: ["w₀", "w₁"] } : null;
   return { at: [0, 1], names: ["w₁", "w₂"] };
 }
 
-/** Draws the landscape of a fit, if it has one in two parameters. */
+/** Draws the contours of a fit whose objective has two parameters that can be drawn. */
 export async function drawSurface(scene, fit, frames) {
   const box = find("surface");
   const { regression } = method(scene.method);
@@ -46,24 +46,24 @@ export async function drawSurface(scene, fit, frames) {
     return;
   }
   if (!found) return;
-  const beside = WALKS.includes(scene.settings.solver);
-  find(beside ? "pictures" : "aside").append(box);
-  find("pictures").classList.toggle("two", beside);
+  const nextToPlane = DESCENTS.includes(scene.settings.solver);
+  find(nextToPlane ? "pictures" : "aside").append(box);
+  find("pictures").classList.toggle("two", nextToPlane);
   box.hidden = false;
   render(found, path, chosen.names, slice(regression, intercept, fit));
 }
 
-/** Room around a path, within reason: the far ends of a run that went astray are cut off. */
+/** A range around a path; the values of a diverging run are left out. */
 function around(values, share) {
   const finite = values.filter((value) => Math.abs(value) < 1e6);
   const [least, most] = extent(finite);
-  const room = share * (most - least || Math.max(1, Math.abs(most)));
-  return [least - room, most + room];
+  const margin = share * (most - least || Math.max(1, Math.abs(most)));
+  return [least - margin, most + margin];
 }
 
 function slice(regression, intercept, fit) {
   if (regression || !intercept) return "";
-  return `a slice: b = ${short(fit.planes[0].intercept)} everywhere`;
+  return `the slice b = ${short(fit.planes[0].intercept)}`;
 }
 
 function render({ steps, range, values }, path, names, note) {
@@ -75,7 +75,7 @@ function render({ steps, range, values }, path, names, note) {
   const sorted = [...values].sort((a, b) => a - b);
   const least = sorted[0];
   const most = sorted[Math.floor(0.97 * (sorted.length - 1))];
-  // Levels lie closer near the valley, where the path ends.
+  // The levels are denser near the minimum, where the path ends.
   const levels = Array.from({ length: LEVELS }, (_, i) => least + (most - least) * ((i + 0.3) / LEVELS) ** 2);
   const cells = contours().size([steps, steps]).thresholds(levels)(values);
   const cell = (axis, value) => range[axis][0] + ((value - 0.5) / (steps - 1)) * (range[axis][1] - range[axis][0]);
@@ -88,14 +88,14 @@ function render({ steps, range, values }, path, names, note) {
   const left = s("g", { transform: `translate(${SIZE.left} 0)` });
   select(bottom).call(axisBottom(across).ticks(6).tickSizeOuter(0));
   select(left).call(axisLeft(up).ticks(6).tickSizeOuter(0));
-  const way = line((point) => across(point[0]), (point) => up(point[1]));
+  const pathOf = line((point) => across(point[0]), (point) => up(point[1]));
   drawing.setAttribute("viewBox", `0 0 ${SIZE.width} ${SIZE.height}`);
   drawing.replaceChildren(
     s("clipPath", { id: "surface-inside" }, s("rect", { x: SIZE.left, y: SIZE.top, width: SIZE.width - SIZE.left - SIZE.right, height: SIZE.height - SIZE.top - SIZE.bottom })),
     s("g", { "clip-path": "url(#surface-inside)" },
       ...bands,
-      s("path", { d: way(path), class: "whole-path" }),
-      s("path", { d: way(path), class: "path", id: "surface-path" }),
+      s("path", { d: pathOf(path), class: "whole-path" }),
+      s("path", { d: pathOf(path), class: "path", id: "surface-path" }),
       ...(path.length <= 400 ? path.map(([x, y]) => s("circle", { cx: across(x), cy: up(y), r: 2, class: "path-point" })) : []),
       s("circle", { r: 5, class: "path-now", id: "surface-now" })),
     bottom, left,
@@ -110,8 +110,8 @@ export function markSurface(step) {
   if (!scales || find("surface").hidden) return;
   const { across, up, path } = scales;
   const at = path[Math.min(step, path.length - 1)];
-  const way = line((point) => across(point[0]), (point) => up(point[1]));
-  find("surface-path").setAttribute("d", way(path.slice(0, step + 1)));
+  const pathOf = line((point) => across(point[0]), (point) => up(point[1]));
+  find("surface-path").setAttribute("d", pathOf(path.slice(0, step + 1)));
   find("surface-now").setAttribute("cx", across(at[0]));
   find("surface-now").setAttribute("cy", up(at[1]));
 }

@@ -1,11 +1,11 @@
-// Light, dark, or as the system has it.
+// The theme: light, dark or the system's.
 
 import { find } from "./dom.js";
 
 const NEXT = { system: "light", light: "dark", dark: "system" };
 const KEY = "wstar-theme";
 
-/** Puts the last choice in place, and lets the button change it. */
+/** Applies the stored choice and connects the button that changes it. */
 export function chooseTheme(redraw) {
   let now = localStorage.getItem(KEY) ?? "system";
   const apply = () => {

@@ -1,12 +1,12 @@
-// Time is a slider: forward, back, play, pause. Nothing moves unless asked.
+// The slider of steps, with the buttons forward, back, play and pause. It never starts to play by itself.
 
 import { find } from "./dom.js";
 
-const FACES = { play: "M4 2v12l9-6z", pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z" };
-const SPEEDS = { slow: 900, usual: 350, fast: 90 };
+const ICONS = { play: "M4 2v12l9-6z", pause: "M3 2h3.5v12H3zM9.5 2H13v12H9.5z" };
+const SPEEDS = { slow: 900, normal: 350, fast: 90 };
 
 export class Timeline {
-  /** `show` draws a step; `settled` is told when the hand or the film rests. */
+  /** `show` draws a step; `settled` is called when the user has chosen a step or playing has ended. */
   constructor(show, settled) {
     this.steps = 1;
     this.now = 0;
@@ -21,7 +21,7 @@ export class Timeline {
     find("scrub").addEventListener("input", () => this.go(Number(find("scrub").value)));
   }
 
-  /** A new run of so many steps; at one of them, or at the end. */
+  /** Loads a run with this number of steps, and shows the step `at`, by default the last one. */
   load(steps, at = null) {
     this.pause();
     this.steps = steps;
@@ -64,9 +64,9 @@ export class Timeline {
       return;
     }
     if (this.atEnd) this.move(0);
-    this.face("pause");
-    const pace = () => SPEEDS[find("speed").value] ?? SPEEDS.usual;
-    // Many steps are not all shown: a film of a minute is long enough.
+    this.showIcon("pause");
+    const pace = () => SPEEDS[find("speed").value] ?? SPEEDS.normal;
+    // A long run skips steps, so that it plays for at most about a minute.
     const stride = () => Math.max(1, Math.round((this.steps * pace()) / 60000));
     const tick = () => {
       this.move(this.now + stride());
@@ -81,11 +81,11 @@ export class Timeline {
   pause() {
     clearTimeout(this.timer);
     this.timer = null;
-    this.face("play");
+    this.showIcon("play");
   }
 
-  face(name) {
+  showIcon(name) {
     find("play").setAttribute("aria-label", name);
-    find("play").querySelector("path").setAttribute("d", FACES[name]);
+    find("play").querySelector("path").setAttribute("d", ICONS[name]);
   }
 }

@@ -1,21 +1,21 @@
-// The hand: adding, spraying, dragging and erasing points, by pointer and by keyboard.
+// Tools that add, spray, drag and erase points, by pointer and by keyboard.
 
 import { find, h, s } from "./dom.js";
 import { colour, SIGNS } from "./marks.js";
 
-/** Points of one spray, and how far they fly, in pixels. */
+/** Number of points of one spray, and its radius in pixels. */
 const SPRAY = { points: 4, reach: 26 };
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Tools {
-  /** `edit` is asked to change points: add, move, erase; `hover` is told of the point under the hand, `looked` of a new view. */
-  constructor(plane, { begin, edit, end, hover, looked }) {
+  /** `edit` adds, moves and erases points; `hover` receives the point under the pointer; `viewChanged` is called after a zoom. */
+  constructor(plane, { begin, edit, end, hover, viewChanged }) {
     this.plane = plane;
     this.tool = "add";
     this.code = 0;
     this.held = null;
     this.cursor = null;
-    Object.assign(this, { begin, edit, end, hover, looked });
+    Object.assign(this, { begin, edit, end, hover, viewChanged });
     const box = find("plane");
     box.addEventListener("pointerdown", (event) => this.down(event));
     box.addEventListener("pointermove", (event) => this.moved(event));
@@ -59,7 +59,7 @@ export class Tools {
     const [px, py] = this.plane.pixel(event);
     const near = this.plane.nearest(px, py);
     this.begin();
-    // A point under the hand is taken rather than covered by another one.
+    // A click on a point drags this point instead of adding another one.
     if (this.tool === "drag" || (this.tool === "add" && near !== null)) this.held = { kind: "drag", row: near, still: true };
     else this.held = { kind: this.tool, last: [px, py] };
     if (this.held.kind !== "drag") this.apply(px, py);
@@ -104,7 +104,7 @@ export class Tools {
     }
   }
 
-  /** The keyboard's hand: arrows move a cross, Enter adds, Delete erases, M takes a point along. */
+  /** The keyboard: arrows move a cross, Enter adds a point, Delete erases one, M picks one up and drops it. */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { edges } = this.plane;
@@ -145,7 +145,7 @@ export class Tools {
     }
   }
 
-  /** Puts the cross of the keyboard somewhere, or away. */
+  /** Moves the cross of the keyboard; null removes it. */
   point(at) {
     this.cursor = at;
     if (!at) this.carried = null;
@@ -163,6 +163,6 @@ export class Tools {
     const scaled = ([a, b], middle) => [middle + (a - middle) * factor, middle + (b - middle) * factor];
     this.plane.look({ x: scaled(this.plane.view.x, x), y: scaled(this.plane.view.y, y) });
     if (this.plane.shown) this.plane.draw(this.plane.shown);
-    this.looked();
+    this.viewChanged();
   }
 }

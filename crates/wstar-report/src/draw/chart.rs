@@ -1,4 +1,4 @@
-//! A chart as plain data, and how it is drawn.
+//! Charts as plain data, and their rendering as SVG with plotters.
 
 use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
@@ -9,47 +9,51 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, FontTransform, IntoFont, ShapeStyle, TextStyle};
-use wstar::{Error, Result};
+use wstar::data::error::{Error, Result};
 
-use super::{Ink, Picture, Shape, Size, WIDTH, escaped};
+use super::{Ink, Picture, Shape, Size, escaped};
 
-/// Plotters knows whole units only; this many of them make one of ours, so that curves are smooth.
+/// Width of a picture in its own units; font sizes and line widths are relative to it.
+const WIDTH: f64 = 520.0;
+
+/// Plotters has integer coordinates; `FINE` of them make one unit of the picture, so that curves are smooth.
+/// Heuristic: smooth curves for longer SVG files; not measured yet.
 const FINE: f64 = 4.0;
-/// Plotters draws letters smaller by this than it is told.
+/// Plotters divides font sizes by this factor when it writes SVG; multiplying by it first restores the size.
 const LETTERS: f64 = 1.24;
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it stands for, with its unit.
+    /// The quantity, with its unit.
     pub label: String,
-    /// From where to where it goes.
+    /// The least and the largest value.
     pub range: (f64, f64),
-    /// What is written along it.
+    /// The tick labels.
     pub ticks: Ticks,
 }
 
-/// What is written along an axis.
+/// The tick labels of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ticks {
     /// Round numbers.
     Numbers,
-    /// Powers of ten, of which the axis has the logarithms.
+    /// Powers of ten; the axis holds their decimal logarithms.
     Powers,
-    /// Names at places.
+    /// Names at given positions.
     Named(Vec<(f64, String)>),
 }
 
-/// Something drawn in a chart.
+/// A graphical element of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// A line through points.
     Line {
         /// The points.
         points: Vec<(f64, f64)>,
-        /// Its colour.
+        /// The colour.
         ink: Ink,
-        /// How thick it is.
+        /// The line width.
         width: f64,
     },
     /// A filled rectangle.
@@ -58,31 +62,31 @@ pub enum Mark {
         from: (f64, f64),
         /// The opposite corner.
         to: (f64, f64),
-        /// Its colour.
+        /// The colour.
         ink: Ink,
-        /// How much of what is below it hides, from 0 to 1.
+        /// The opacity, from 0 to 1.
         opacity: f64,
     },
-    /// Points of a shape.
+    /// Points drawn as a shape.
     Points {
-        /// Where they are.
+        /// The points.
         points: Vec<(f64, f64)>,
-        /// Their colour.
+        /// The colour.
         ink: Ink,
-        /// Their shape.
+        /// The shape.
         shape: Shape,
-        /// Their size.
+        /// The radius of the shape.
         radius: f64,
-        /// How much of what is below they hide, from 0 to 1.
+        /// The opacity, from 0 to 1.
         opacity: f64,
     },
-    /// Letters around a point.
+    /// A label centred at a point.
     Text {
-        /// Their middle.
+        /// The centre of the label.
         at: (f64, f64),
-        /// What they say.
+        /// The text.
         text: String,
-        /// Their colour.
+        /// The colour.
         ink: Ink,
     },
 }
@@ -90,19 +94,19 @@ pub enum Mark {
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Its name in identifiers: letters and hyphens.
+    /// The name used in identifiers: letters and hyphens.
     pub id: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// The same for those who cannot see it, with what there is to be seen.
+    /// A text alternative that describes what the chart shows.
     pub description: String,
-    /// Across.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Up.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, the lowest first.
+    /// The graphical elements; later ones are drawn over earlier ones.
     pub marks: Vec<Mark>,
-    /// What colours and shapes mean.
+    /// The legend: text, colour and shape of each entry.
     pub legend: Vec<(String, Ink, Shape)>,
 }
 
@@ -113,7 +117,7 @@ fn fine(units: f64) -> i32 {
     (units * FINE).round() as i32
 }
 
-/// About how wide a text is.
+/// The approximate width of a text.
 fn width_of(text: &str, size: f64) -> f64 {
     0.58 * size * text.chars().count() as f64
 }
@@ -133,7 +137,7 @@ fn failed(cause: impl std::fmt::Display) -> Error {
     Error::data(format!("the picture could not be drawn: {cause}"))
 }
 
-/// A number beside a grid line.
+/// The label of a grid line.
 fn tick(value: f64) -> String {
     let size = value.abs();
     if size < 1e-12 {
@@ -172,7 +176,7 @@ impl Axis {
 }
 
 impl Chart {
-    /// Draws it for a size; letters and lines grow with the picture.
+    /// Draws the chart at a size; fonts and line widths scale with the picture.
     pub fn draw(&self, size: Size) -> Result<Picture> {
         let height = (WIDTH * f64::from(size.height) / f64::from(size.width)).round();
         let mut svg = String::new();
@@ -234,7 +238,7 @@ impl Chart {
         self.marks.iter().try_for_each(|mark| draw_mark(&mut chart, mark))
     }
 
-    /// Draws what colours mean, in as many lines as it takes; tells how much room it took.
+    /// Draws the legend in as many lines as necessary, and returns its height.
     fn draw_legend(&self, area: &Area<'_>) -> Result<f64> {
         let (mut x, mut y) = (20.0, 44.0);
         for (text, ink, shape) in &self.legend {
@@ -269,7 +273,7 @@ impl Chart {
             .x_label_formatter(&across)
             .y_label_formatter(&up)
             .x_desc(self.x.label.clone());
-        // Beside names there is no room for a label.
+        // Named ticks take the space of the axis label.
         if self.y.names().is_empty() {
             mesh.y_desc(self.y.label.clone());
         } else {
@@ -285,16 +289,16 @@ impl Chart {
 
     fn draw_names(&self, area: &Area<'_>, chart: &Plane<'_, '_>, room: f64) -> Result<()> {
         let plane = chart.plotting_area();
-        for (place, name) in self.y.names() {
-            let (x, y) = plane.map_coordinate(&(self.x.range.0, *place));
+        for (position, name) in self.y.names() {
+            let (x, y) = plane.map_coordinate(&(self.x.range.0, *position));
             let style = letters(12.0, Ink::Ink, HPos::Right, VPos::Center);
             let name = fitted(name, room - 14.0);
             area.draw(&Text::new(name, (x - fine(8.0), y), style))
                 .map_err(failed)?;
         }
         let across = self.x.names();
-        for (place, name) in across {
-            let (x, y) = plane.map_coordinate(&(*place, self.y.range.0));
+        for (position, name) in across {
+            let (x, y) = plane.map_coordinate(&(*position, self.y.range.0));
             let style = letters(12.0, Ink::Ink, HPos::Center, VPos::Center);
             let name = fitted(name, (WIDTH - room) / across.len() as f64);
             area.draw(&Text::new(name, (x, y + fine(14.0)), style))
@@ -304,9 +308,9 @@ impl Chart {
     }
 }
 
-/// A name cut to the room it has.
-fn fitted(name: &str, room: f64) -> String {
-    let most = ((room / (0.58 * 12.0)) as usize).max(2);
+/// A name truncated to `width`.
+fn fitted(name: &str, width: f64) -> String {
+    let most = ((width / (0.58 * 12.0)) as usize).max(2);
     match name.chars().count() > most {
         true => name.chars().take(most - 1).chain(['…']).collect(),
         false => name.to_string(),
@@ -351,12 +355,14 @@ fn draw_mark(chart: &mut Plane<'_, '_>, mark: &Mark) -> Result<()> {
     Ok(())
 }
 
-/// A line without the points that nobody could see: those closer to the last than a part of the ranges.
+/// A polyline without the points that are closer than `PART` of both ranges to the last point kept.
 pub(crate) fn thinned(
     points: impl IntoIterator<Item = (f64, f64)>,
     x: (f64, f64),
     y: (f64, f64),
 ) -> Vec<(f64, f64)> {
+    /// Least distance of two points, as a fraction of the range of an axis.
+    /// Heuristic: less than a pixel at the default size, for smaller files; not measured yet.
     const PART: f64 = 1.0 / 1500.0;
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
@@ -415,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_says_what_it_is_and_takes_its_size() {
+    fn a_picture_has_its_title_description_and_size() {
         let picture = chart("a < b").draw(Size::parse("800x400").unwrap()).unwrap();
         let svg = picture.to_svg(Theme::Light);
         for part in [
@@ -436,9 +442,9 @@ mod tests {
     }
 
     #[test]
-    fn a_png_has_its_size_letters_and_colours() {
+    fn a_png_has_its_size_text_and_colours() {
         let size = Size::parse("400x300").unwrap();
-        let png = chart("letters").draw(size).unwrap().to_png(Theme::Light).unwrap();
+        let png = chart("title").draw(size).unwrap().to_png(Theme::Light).unwrap();
         let pixels = resvg::tiny_skia::Pixmap::decode_png(&png).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (400, 300));
         let colours: Vec<(u8, u8, u8)> = pixels
@@ -447,12 +453,12 @@ mod tests {
             .map(|pixel| (pixel.red(), pixel.green(), pixel.blue()))
             .collect();
         let blank = chart("").draw(size).unwrap().to_png(Theme::Light).unwrap();
-        assert_ne!(png, blank, "the title has letters");
+        assert_ne!(png, blank, "the title is not drawn");
         assert!(colours.contains(&(0xd5, 0x5e, 0x00)) && colours.contains(&(255, 255, 255)));
     }
 
     #[test]
-    fn thinning_keeps_the_ends_and_what_can_be_seen() {
+    fn thinning_keeps_the_ends_and_the_visible_points() {
         let many = (0..=100_000).map(|i| (f64::from(i) / 1e5, 0.5));
         let few = thinned(many, (0.0, 1.0), (0.0, 1.0));
         assert!(few.len() < 1600 && few[0] == (0.0, 0.5) && few.last() == Some(&(1.0, 0.5)));

@@ -1,6 +1,6 @@
-//! The shapes of classes, so that colour is never the only thing that tells them apart.
+//! The shapes of classes; a class is recognised by its shape as well as its colour.
 
-/// A shape for points.
+/// The shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// ●
@@ -38,7 +38,7 @@ impl Shape {
         Shape::ALL[class % Shape::ALL.len()]
     }
 
-    /// Its corners around the origin, y downwards; a circle is a polygon that nobody can tell from one.
+    /// The corners around the origin, with y pointing down; a circle is approximated by a polygon with 16 corners.
     pub(super) fn corners(self, r: f64) -> Vec<(i32, i32)> {
         let (a, b) = (1.15 * r, 0.42 * r);
         let around = |count: usize, radius: &dyn Fn(usize) -> f64| {

@@ -1,17 +1,17 @@
-//! Pictures as pixels. Letters come from a font inside the program, so that a machine without fonts draws the same.
+//! Rendering of SVG as PNG, with an embedded font, so that the result does not depend on installed fonts.
 
 use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
-use wstar::{Error, Result};
+use wstar::data::error::{Error, Result};
 
 use super::Size;
 
-/// DejaVu Sans, under the licence beside it.
+/// DejaVu Sans; its licence is in the same folder.
 static FONT: &[u8] = include_bytes!("../../font/DejaVuSans.ttf");
 
-/// Renders SVG in the size that it says itself.
+/// Renders an SVG whose width and height are `size`.
 pub(super) fn render(svg: &str, size: Size) -> Result<Vec<u8>> {
     let failed = |cause: String| Error::data(format!("the picture could not be drawn: {cause}"));
     let mut fonts = fontdb::Database::new();
@@ -23,7 +23,8 @@ pub(super) fn render(svg: &str, size: Size) -> Result<Vec<u8>> {
         ..Options::default()
     };
     let tree = Tree::from_str(svg, &options).map_err(|cause| failed(cause.to_string()))?;
-    let mut pixels = Pixmap::new(size.width, size.height).ok_or_else(|| failed("no room".into()))?;
+    let mut pixels =
+        Pixmap::new(size.width, size.height).ok_or_else(|| failed("not enough memory".into()))?;
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
     pixels.encode_png().map_err(|cause| failed(cause.to_string()))
 }

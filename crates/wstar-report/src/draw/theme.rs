@@ -1,53 +1,55 @@
-//! Colours by their roles, and what each theme makes of them: Okabe and Ito's (2008) for classes, as in the lab.
+//! Colour roles, and their colours in each theme. Classes have the palette of Okabe and Ito (2008), as in the lab.
 
 use plotters::style::RGBColor;
 
-/// What a colour is for.
+/// The role of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// What is drawn on.
+    /// The background.
     Paper,
-    /// Letters.
+    /// Text.
     Ink,
-    /// Letters and lines of less weight.
+    /// Secondary text and lines.
     Quiet,
-    /// The grid.
+    /// Grid lines.
     Rule,
-    /// What is spoken of, where there are no classes.
+    /// The data, where there are no classes.
     Accent,
     /// The colour of a class.
     Class(usize),
 }
 
-/// How many classes have a colour of their own.
+/// Number of class colours. Cap: the colours of further classes repeat.
 pub(crate) const CLASS_INKS: usize = 8;
 
-/// The names of the style sheet's variables, in the order of the colours below.
+/// Names of the style sheet's variables, in the order of the colours in `LIGHT` and `DARK`.
 const NAMES: [&str; 5 + CLASS_INKS] = [
     "paper", "ink", "quiet", "rule", "accent", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7",
 ];
 
+/// Colours of the light theme.
 const LIGHT: [&str; 5 + CLASS_INKS] = [
     "#ffffff", "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#0072b2", "#d55e00", "#009e73", "#cc79a7",
     "#e69f00", "#56b4e9", "#b8ab00", "#777777",
 ];
 
+/// Colours of the dark theme.
 const DARK: [&str; 5 + CLASS_INKS] = [
     "#14181d", "#e8ebef", "#a5afba", "#333c46", "#7cb7f5", "#56b4e9", "#e69f00", "#009e73", "#cc79a7",
     "#f0e442", "#d55e00", "#0072b2", "#999999",
 ];
 
-/// Light or dark.
+/// A colour theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark letters on white.
+    /// Dark text on white.
     Light,
-    /// Light letters on near black.
+    /// Light text on near black.
     Dark,
 }
 
 impl Ink {
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         match self {
             Ink::Paper => 0,
             Ink::Ink => 1,
@@ -58,38 +60,38 @@ impl Ink {
         }
     }
 
-    /// The colour that stands for it until a theme is known.
+    /// The placeholder colour of the role until a theme is chosen.
     pub(crate) fn colour(self) -> RGBColor {
-        RGBColor(1, 247, 32 + self.place() as u8)
+        RGBColor(1, 247, 32 + self.index() as u8)
     }
 }
 
-/// The same colour as plotters writes it.
-fn written(place: usize) -> String {
-    format!("\"#01F7{:02X}\"", 32 + place)
+/// The placeholder colour as plotters writes it in SVG.
+fn written(index: usize) -> String {
+    format!("\"#01F7{:02X}\"", 32 + index)
 }
 
-/// The drawing with the style sheet's variables as colours.
+/// Replaces the placeholder colours by the variables of the style sheet.
 pub(crate) fn as_variables(svg: &str) -> String {
-    replaced(svg, |place| format!("\"var(--{})\"", NAMES[place]))
+    replaced(svg, |index| format!("\"var(--{})\"", NAMES[index]))
 }
 
-/// The drawing in a theme's colours.
+/// Replaces the placeholder colours by the colours of a theme.
 pub(crate) fn in_colours(svg: &str, theme: Theme) -> String {
     let colours = match theme {
         Theme::Light => LIGHT,
         Theme::Dark => DARK,
     };
-    replaced(svg, |place| format!("\"{}\"", colours[place]))
+    replaced(svg, |index| format!("\"{}\"", colours[index]))
 }
 
 fn replaced(svg: &str, colour: impl Fn(usize) -> String) -> String {
-    (0..NAMES.len()).fold(svg.to_string(), |svg, place| {
-        svg.replace(&written(place), &colour(place))
+    (0..NAMES.len()).fold(svg.to_string(), |svg, index| {
+        svg.replace(&written(index), &colour(index))
     })
 }
 
-/// The variables of a theme, for a style sheet.
+/// Declarations of a theme's colour variables for a style sheet.
 pub(crate) fn variables(theme: Theme) -> String {
     let colours = match theme {
         Theme::Light => LIGHT,
@@ -107,7 +109,7 @@ pub(crate) fn variables(theme: Theme) -> String {
 mod tests {
     use super::*;
 
-    /// How bright a colour looks, by WCAG 2.
+    /// The relative luminance of a colour, as defined by WCAG 2.
     fn luminance(colour: &str) -> f64 {
         let channel = |at: usize| {
             let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_marks_stand_out() {
+    fn text_and_marks_have_sufficient_contrast() {
         for colours in [LIGHT, DARK] {
             let contrast = |a: &str, b: &str| {
                 let (a, b) = (luminance(a), luminance(b));

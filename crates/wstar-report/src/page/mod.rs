@@ -1,38 +1,35 @@
-//! The page: one file with everything in it, readable without a network and without scripts.
+//! The page: one self-contained HTML file, readable without a network connection and without scripts.
+//!
+//! - `provenance`: what the report was made from.
+//! - `proof`: the certificate and its explanation.
+//! - `sections`: the other sections.
+//! - `table`: tables and lists, with all text escaped.
 
 mod proof;
+mod provenance;
 mod sections;
 mod table;
 
-use wstar::Result;
+pub use provenance::Made;
+
+use wstar::data::error::Result;
+use wstar::data::setting::Wording;
 
 use crate::draw::{Theme, escaped};
 use crate::kind::Kind;
 use crate::subject::{Standing, Subject};
 
-/// Where a report comes from, so that it can be made again.
-#[derive(Debug, Clone)]
-pub struct Made<'a> {
-    /// The model file, as it was named.
-    pub model: &'a str,
-    /// The data, as they were named.
-    pub data: &'a str,
-    /// What the data are called.
-    pub title: &'a str,
-    /// Whether the rows that are judged were held out of the training.
-    pub held_out: bool,
-    /// Columns of the data that the model does not know.
-    pub unused: &'a [String],
-    /// The version of the program.
-    pub version: &'a str,
-}
-
-/// Lets nothing be fetched: not even a mistake of ours could make a report ask the network for something.
+/// The content security policy. It blocks every network request, even one that entered the page by mistake.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// The report as an HTML document.
-pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Result<String> {
+/// The report as an HTML document. `wording` names settings as the program does that `made` reproduces the report with.
+pub fn page(
+    subject: &Subject<'_>,
+    standing: &Standing,
+    made: &Made<'_>,
+    wording: &dyn Wording,
+) -> Result<String> {
     let mut figures = String::new();
     let mut missing = Vec::new();
     for kind in Kind::ALL.into_iter().filter(|kind| kind.is_about(subject)) {
@@ -45,26 +42,26 @@ pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Resu
                     picture.embedded()
                 );
             }
-            Err(error) => missing.push(error.message().to_string()),
+            Err(error) => missing.push(error.message(wording)),
         }
     }
     let model = subject.model;
-    let title = escaped(&format!("{} on {}", model.method.name(), made.title));
+    let title = escaped(&format!("{} on {}", model.method().name(), made.title));
     let body = [
-        sections::header(subject, made),
+        sections::header(subject, made, wording),
         proof::claim(subject, standing),
         sections::judgement(subject, standing, made),
-        sections::notes(subject),
+        sections::notes(subject, wording),
         format!("<div class=\"pictures\">\n{figures}</div>\n"),
         sections::weights(subject),
-        sections::made(subject, standing, made, &missing),
+        sections::made(subject, standing, made, &missing, wording),
     ];
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <title>{title}: a wstar report</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n\
-         <footer>Made by wstar {}, which finds w* and proves it.</footer>\n\
+         <footer>Made by wstar {}, which computes w* and proves that it is optimal.</footer>\n\
          <script>\n{}</script>\n</body>\n</html>\n",
         colours(),
         include_str!("report.css"),
@@ -74,7 +71,7 @@ pub fn page(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> Resu
     ))
 }
 
-/// The variables of both themes: the system's unless the reader chose one.
+/// The colour variables of both themes; the system's theme applies unless the reader has chosen one.
 fn colours() -> String {
     let light = format!(
         "{} --page: #f4f5f7; --good: #1a6e35; --bad: #b02a1f; color-scheme: light;",

@@ -1,64 +1,65 @@
-//! The parts of a page, from top to bottom.
+//! The sections of a page, from top to bottom.
 
 use wstar::data::Encoding;
-use wstar::inference::Kind as Test;
+use wstar::data::setting::Wording;
+use wstar::inference::TestDistribution as Test;
 use wstar::metrics;
 use wstar::model::Judgement;
 
-use super::Made;
+use super::provenance::Made;
 use super::table::{facts, list, table, tiles};
 use crate::draw::escaped;
 use crate::how::{command, how, quoted};
-use crate::pictures::coefficients::{columns, heaviest};
+use crate::pictures::coefficients::{columns, largest_weights};
 use crate::subject::{MOST_CLASSES, Standing, Subject};
 use crate::words::{count, number, passes, percent, plural, shortened, statistics};
 
-/// Features in the table of weights.
+/// Features in the table of weights. Cap: features with smaller weights are left out and counted.
 const MOST_FEATURES: usize = 40;
-/// Words of a text model, for each class.
+/// Words per class in the tables of a text model. Cap: words with smaller weights are left out.
 const MOST_WORDS: usize = 15;
 
-pub(super) fn header(subject: &Subject<'_>, made: &Made<'_>) -> String {
+pub(super) fn header(subject: &Subject<'_>, made: &Made<'_>, wording: &dyn Wording) -> String {
     let model = subject.model;
-    let about = match model.classes.len() {
+    let about = match model.classes().len() {
         0 => format!("target {}", subject.target()),
         classes => format!(
             "{}: {}",
             plural(classes as u64, "class"),
-            shortened(model.classes.names(), 12)
+            shortened(model.classes().names(), 12)
         ),
     };
     format!(
         "<header><div>\n<h1>{} on {}</h1>\n<p>trained on {} × {}, {}</p>\n<p>{}</p>\n</div>\n\
          <button id=\"theme\" type=\"button\" hidden>Colours</button></header>\n",
-        escaped(model.method.name()),
+        escaped(model.method().name()),
         escaped(made.title),
-        plural(model.fit.rows, "row"),
-        plural(model.schema.features as u64, "feature"),
+        plural(model.record().rows, "row"),
+        plural(model.schema().features as u64, "feature"),
         escaped(&about),
-        escaped(&how(model)),
+        escaped(&how(model, wording)),
     )
 }
 
-/// Which rows the model was judged on, in a sentence.
+/// A sentence on the rows that the model was evaluated on.
 fn judged_on(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> String {
     let rows = plural(subject.data.rows() as u64, "row");
     match standing {
         _ if made.held_out => {
-            format!("On {rows} that were held out of the training: what new rows are likely to see.")
+            format!("On {rows} that were held out of the training: an estimate of the quality on new rows.")
         }
         Standing::Checked(_) => format!(
-            "On the {rows} that the model was trained on. New rows are likely to fare worse: hold some out \
-             (wstar train --holdout 0.2), or report on others."
+            "On the {rows} that the model was trained on. The results on new rows are probably worse: hold out \
+             some rows (wstar train --holdout 0.2), or report on other rows."
         ),
-        Standing::Elsewhere => format!("On {rows} that are not those of the training."),
+        Standing::Elsewhere => format!("On {rows} that are not the training rows."),
         Standing::Unknown(_) => format!("On {rows}; whether the model was trained on them is not known."),
     }
 }
 
 pub(super) fn judgement(subject: &Subject<'_>, standing: &Standing, made: &Made<'_>) -> String {
     let mut text =
-        String::from("<section aria-labelledby=\"well\">\n<h2 id=\"well\">How well it does</h2>\n");
+        String::from("<section aria-labelledby=\"well\">\n<h2 id=\"well\">Quality of the predictions</h2>\n");
     text += &match &subject.judgement {
         Judgement::Classes(evaluation) => {
             let mut shown = vec![
@@ -82,6 +83,7 @@ pub(super) fn judgement(subject: &Subject<'_>, standing: &Standing, made: &Made<
             shown.extend(deviations.r2.map(|r2| ("R²", number(r2))));
             tiles(&shown)
         }
+        _ => String::new(),
     };
     text += &format!("<p>{}</p>\n", escaped(&judged_on(subject, standing, made)));
     text += &match &subject.judgement {
@@ -114,7 +116,7 @@ pub(super) fn judgement(subject: &Subject<'_>, standing: &Standing, made: &Made<
             )
         }
         Judgement::Real(_) => residual_quantiles(subject),
-        Judgement::Classes(_) => String::new(),
+        _ => String::new(),
     };
     text + "</section>\n"
 }
@@ -126,7 +128,7 @@ fn residual_quantiles(subject: &Subject<'_>) -> String {
     };
     let head = [
         "residuals",
-        "least",
+        "smallest",
         "5 %",
         "25 %",
         "median",
@@ -135,7 +137,7 @@ fn residual_quantiles(subject: &Subject<'_>) -> String {
         "largest",
     ]
     .map(String::from);
-    let row: Vec<String> = std::iter::once("truth less prediction".to_string())
+    let row: Vec<String> = std::iter::once("true value minus prediction".to_string())
         .chain(found.iter().map(|&value| number(value)))
         .collect();
     format!(
@@ -144,41 +146,41 @@ fn residual_quantiles(subject: &Subject<'_>) -> String {
     )
 }
 
-/// What a person should know about the fit and the rows.
-pub(super) fn notes(subject: &Subject<'_>) -> String {
+/// Notes on the fit and the rows.
+pub(super) fn notes(subject: &Subject<'_>, wording: &dyn Wording) -> String {
     let model = subject.model;
     let mut items = Vec::new();
-    if !model.fit.status.is_success() {
+    if !model.record().status.is_success() {
         items.push(format!(
             "The fit {} after {}.",
-            model.fit.status.in_words(),
-            passes(model.fit.passes)
+            model.record().status.in_words(),
+            passes(model.record().passes)
         ));
     }
-    items.extend(model.fit.notes.iter().cloned());
-    items.extend(subject.data.notes.iter().cloned());
-    if let Some(report) = &model.least_squares
+    items.extend(model.record().notes.iter().map(|note| note.worded(wording)));
+    items.extend(subject.data.notes().iter().map(ToString::to_string));
+    if let Some(report) = model.least_squares()
         && report.rank < report.parameters
     {
         items.push(format!(
-            "The columns depend on each other (rank {} of {}): many weights fit as well, and these are the smallest.",
+            "The columns are linearly dependent (rank {} of {}): other weights fit equally well, and these have the smallest norm.",
             report.rank, report.parameters
         ));
     }
     match items.is_empty() {
         true => String::new(),
         false => format!(
-            "<section aria-labelledby=\"notes\">\n<h2 id=\"notes\">What to know</h2>\n{}</section>\n",
+            "<section aria-labelledby=\"notes\">\n<h2 id=\"notes\">Notes</h2>\n{}</section>\n",
             list(items)
         ),
     }
 }
 
-/// The weights by name; of a text model the words that speak most for each class.
+/// The weights by feature; for a text model, the words with the largest weights for each class.
 pub(super) fn weights(subject: &Subject<'_>) -> String {
     let model = subject.model;
     let is_text = |column: &wstar::data::RawColumn| matches!(column.encoding, Encoding::Text(_));
-    let shown = if model.schema.columns.iter().any(is_text) && !model.classes.is_empty() {
+    let shown = if model.schema().columns.iter().any(is_text) && !model.classes().is_empty() {
         strongest_words(subject)
     } else {
         coefficients(subject)
@@ -191,14 +193,14 @@ pub(super) fn weights(subject: &Subject<'_>) -> String {
 
 fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
     let model = subject.model;
-    let (features, all) = heaviest(model, MOST_FEATURES)?;
+    let (features, all) = largest_weights(model, MOST_FEATURES)?;
     let planes = model.raw_hyperplanes()?;
     let mut rows = Vec::new();
     let mut text = String::new();
-    let head: Vec<String> = match &model.inference {
+    let head: Vec<String> = match model.inference() {
         Some(inference) if planes.len() == 1 => {
             let names: Vec<String> = model
-                .schema
+                .schema()
                 .feature_names()
                 .chain(["(intercept)".into()])
                 .collect();
@@ -222,7 +224,7 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
             };
             let level = format!("{} % interval", number(100.0 * inference.level));
             let mut line = statistics(inference);
-            if model.schema.scaling.is_some() {
+            if model.schema().scaling.is_some() {
                 line.push("of standardised columns".into());
             }
             text += &format!("<p class=\"quiet\">{}</p>\n", escaped(&line.join(", ")));
@@ -242,10 +244,14 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
                     .chain(intercepts)
                     .collect(),
             );
-            let why = match model.method.is_convex()
-                && model.settings.penalty != Some(wstar::penalty::PenaltyName::None)
+            let why = match model
+                .settings()
+                .regularized()
+                .is_some_and(|own| own.penalty != wstar::problem::penalty::PenaltyName::None)
             {
-                true => "A penalty draws weights towards 0, so they have no valid confidence intervals. ",
+                true => {
+                    "A penalty shrinks the weights towards 0, so they have no valid confidence intervals. "
+                }
                 false => "",
             };
             text += &format!("<p class=\"quiet\">{why}Weights are in the units of the columns.</p>\n");
@@ -256,12 +262,12 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
     };
     if all > features.len() {
         let left = count((all - features.len()) as u64);
-        text += &format!("<p class=\"quiet\">… and {left} lighter ones (wstar inspect --top N)</p>\n");
+        text += &format!("<p class=\"quiet\">… and {left} smaller ones (wstar inspect --top N)</p>\n");
     }
     Some(("The weights", table("Weights by feature", &head, &rows) + &text))
 }
 
-/// For each class the words that speak most for it; with one hyperplane its two ends.
+/// For each class, the words with the largest weights for it. A single hyperplane gives both classes, by sign.
 fn strongest_words(subject: &Subject<'_>) -> Option<(&'static str, String)> {
     let model = subject.model;
     let planes = model.raw_hyperplanes()?;
@@ -270,7 +276,7 @@ fn strongest_words(subject: &Subject<'_>) -> Option<(&'static str, String)> {
             (0, 1.0, subject.class(1).to_string()),
             (0, -1.0, subject.class(0).to_string()),
         ],
-        several if several.len() == model.classes.len() => (0..several.len().min(MOST_CLASSES))
+        several if several.len() == model.classes().len() => (0..several.len().min(MOST_CLASSES))
             .map(|k| (k, 1.0, subject.class(k as u32).to_string()))
             .collect(),
         _ => return None,
@@ -285,7 +291,7 @@ fn strongest_words(subject: &Subject<'_>) -> Option<(&'static str, String)> {
             .take(MOST_WORDS)
             .map(|&j| vec![crate::pictures::coefficients::name(model, j), number(weights[j])])
             .collect();
-        let caption = format!("Words that speak for {class}");
+        let caption = format!("Words with the largest weights for {class}");
         text += &format!(
             "<div><h3>For {}</h3>\n{}</div>\n",
             escaped(&class),
@@ -295,24 +301,25 @@ fn strongest_words(subject: &Subject<'_>) -> Option<(&'static str, String)> {
     Some(("The strongest words", text + "</div>\n"))
 }
 
-/// How it was made, so that it can be made again.
+/// The provenance section: the commands and settings that reproduce the model and the report.
 pub(super) fn made(
     subject: &Subject<'_>,
     standing: &Standing,
     made: &Made<'_>,
     missing: &[String],
+    wording: &dyn Wording,
 ) -> String {
     let model = subject.model;
     let (file, data) = (quoted(made.model), quoted(made.data));
     let train = command(model, made.data, made.unused);
-    let digest = match (&model.digest, standing) {
+    let digest = match (model.digest(), standing) {
         (Some(digest), Standing::Elsewhere) => {
-            format!("{digest} (of the training rows; those of this report differ)")
+            format!("{digest} (of the training rows; the rows of this report are different)")
         }
-        (Some(digest), _) => format!("{digest} (of the training rows, as the model sees them)"),
-        (None, _) => "not kept in the model file".into(),
+        (Some(digest), _) => format!("{digest} (of the training rows, as the model reads them)"),
+        (None, _) => "not in the model file".into(),
     };
-    let step = if model.method.is_online() {
+    let step = if model.method().is_online() {
         "update"
     } else {
         "iteration"
@@ -321,41 +328,89 @@ pub(super) fn made(
         ("training", train_line(standing, &train)),
         ("this report", format!("wstar report {file} {data}")),
         ("re-check", format!("wstar verify {file} {data}")),
-        ("rows' digest", digest),
+        ("digest of the rows", digest),
         (
             "fit",
             format!(
                 "{} after {} and {}",
-                model.fit.status.in_words(),
-                passes(model.fit.passes),
-                plural(model.fit.iterations, step)
+                model.record().status.in_words(),
+                passes(model.record().passes),
+                plural(model.record().iterations, step)
             ),
         ),
-        ("seed", model.settings.seed.to_string()),
+        ("seed", model.settings().common().seed.to_string()),
         ("program", format!("wstar {}", made.version)),
     ];
-    if let Some(solver) = &model.fit.solver {
-        shown.push(("solver", format!("{} ({})", solver.name.name(), solver.why)));
+    if let Some(solver) = &model.record().solver {
+        shown.push((
+            "solver",
+            format!("{} ({})", solver.name.name(), solver.why.worded(wording)),
+        ));
     }
     let mut text = format!(
-        "<section aria-labelledby=\"made\">\n<h2 id=\"made\">How it was made</h2>\n{}",
+        "<section aria-labelledby=\"made\">\n<h2 id=\"made\">How to reproduce it</h2>\n{}",
         facts(&shown)
     );
     if !missing.is_empty() {
         text += &format!(
-            "<details><summary>Pictures that are not here, and why</summary>\n{}</details>\n",
+            "<details><summary>Pictures that could not be drawn, with reasons</summary>\n{}</details>\n",
             list(missing.iter().cloned())
         );
     }
     text + "</section>\n"
 }
 
-/// The command of the training, which names these data only if they are the ones.
+/// The training command, with a remark unless the report's data are the training data.
 fn train_line(standing: &Standing, command: &str) -> String {
     match standing {
         Standing::Checked(_) => command.to_string(),
         Standing::Elsewhere | Standing::Unknown(_) => {
-            format!("{command} (with the training data in place of these)")
+            format!("{command} (with the training data instead of these)")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wstar::data::Dataset;
+    use wstar::data::setting::{Choice, Command};
+    use wstar::prelude::LeastSquares;
+
+    use super::*;
+
+    /// A program whose names nothing else has.
+    struct Program;
+
+    impl Wording for Program {
+        fn choice(&self, choice: &Choice) -> String {
+            format!("‹{}: {}›", choice.setting.name(), choice.values.join("/"))
+        }
+
+        fn command(&self, command: Command) -> String {
+            format!("‹{command:?}›")
+        }
+    }
+
+    #[test]
+    fn notes_name_settings_as_the_caller_does() {
+        let rows = [0.0, 1.0, 2.0, 3.0].map(|x| vec![x]);
+        let data = Dataset::measured(&rows, vec![1.0, 3.0, 5.5, 7.0]).unwrap();
+        let model = LeastSquares::l2().fit(&data).unwrap();
+        let subject = Subject::new(&model, &data).unwrap();
+        let text = notes(&subject, &Program);
+        assert!(text.contains("(‹penalty: none› gives them)"), "{text}");
+    }
+
+    #[test]
+    fn every_message_is_one_line_in_the_words_of_the_caller() {
+        for sentence in wstar::wording::sentences(&Program) {
+            assert!(!sentence.is_empty() && !sentence.contains('\n'), "{sentence}");
+            for foreign in ["--", " = ", "=\"", "sklearn", ",,"] {
+                assert!(!sentence.contains(foreign), "{sentence}");
+            }
+            // A list of the page shows it whole.
+            let shown = list([sentence.clone()]);
+            assert!(shown.contains(&escaped(&sentence)), "{shown}");
         }
     }
 }

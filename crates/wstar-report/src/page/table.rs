@@ -1,8 +1,8 @@
-//! Tables and lists of a page; every cell is escaped here, so that no name or value can be markup.
+//! HTML tables and lists. All text is escaped here, so that no name or value is read as markup.
 
 use crate::draw::escaped;
 
-/// A table with a head; the first cell of each row names it.
+/// A table with column headers; the first cell of each row is the row header.
 pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
     let cells = |tag: &str, scope: &str, cells: &[String]| -> String {
         cells
@@ -10,7 +10,7 @@ pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> Str
             .map(|cell| format!("<{tag}{scope}>{}</{tag}>", escaped(cell)))
             .collect()
     };
-    // An empty cell heads nothing.
+    // An empty cell is not a header.
     let heads: String = head
         .iter()
         .map(|cell| match cell.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> Str
             format!("<tr>{name}{}</tr>\n", cells("td", "", rest))
         })
         .collect();
-    // A region that scrolls must be reachable by the keyboard.
+    // A scrollable region must be reachable by keyboard.
     format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\"><table>\n<thead><tr>{heads}</tr></thead>\n\
          <tbody>\n{body}</tbody>\n</table></div>\n",
@@ -34,7 +34,7 @@ pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> Str
     )
 }
 
-/// Numbers that stand out.
+/// Key figures, displayed prominently.
 pub(super) fn tiles(tiles: &[(&str, String)]) -> String {
     let each = tiles
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn tiles(tiles: &[(&str, String)]) -> String {
     format!("<dl class=\"tiles\">{}</dl>\n", each.collect::<String>())
 }
 
-/// Names and what belongs to them.
+/// A list of names and values.
 pub(super) fn facts(facts: &[(&str, String)]) -> String {
     let each = facts
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn facts(facts: &[(&str, String)]) -> String {
     format!("<dl class=\"facts\">\n{}</dl>\n", each.collect::<String>())
 }
 
-/// Points, one each.
+/// A bulleted list.
 pub(super) fn list(items: impl IntoIterator<Item = String>) -> String {
     let items: String = items
         .into_iter()

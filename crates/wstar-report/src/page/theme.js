@@ -1,12 +1,12 @@
-// The button that changes between light and dark; without it the page follows the system.
+// The button that switches between the light and the dark theme; without a choice the page follows the system.
 const button = document.getElementById("theme");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const now = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
-const tell = () => { button.textContent = now() === "dark" ? "Light colours" : "Dark colours"; };
+const showLabel = () => { button.textContent = now() === "dark" ? "Light colours" : "Dark colours"; };
 button.hidden = false;
 button.addEventListener("click", () => {
   document.documentElement.dataset.theme = now() === "dark" ? "light" : "dark";
-  tell();
+  showLabel();
 });
-dark.addEventListener("change", tell);
-tell();
+dark.addEventListener("change", showLabel);
+showLabel();

@@ -1,4 +1,4 @@
-//! The heaviest weights, by name.
+//! The weights of largest magnitude, by feature name.
 
 use wstar::Model;
 use wstar::data::Encoding;
@@ -8,23 +8,24 @@ use crate::draw::{Axis, Chart, Ink, Mark, Shape, Ticks};
 use crate::subject::MOST_CLASSES;
 use crate::words::{count, number};
 
-/// Rows of a picture.
+/// Features in the chart. Cap: features with smaller weights are left out.
 const MOST: usize = 20;
 
-/// A feature and its weight for each class (or the one weight that there is).
+/// A feature and its weight in each hyperplane.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weighted {
     pub(crate) name: String,
     pub(crate) weights: Vec<f64>,
-    /// The ends of the confidence interval, where one is valid.
+    /// The confidence interval, where one is valid.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// The heaviest features, and how many there are in all; the order of the columns where all fit.
-pub(crate) fn heaviest(model: &Model, most: usize) -> Option<(Vec<Weighted>, usize)> {
+/// The `most` features with the largest weights, and the number of all features. If all are returned, they keep the
+/// order of the columns.
+pub(crate) fn largest_weights(model: &Model, most: usize) -> Option<(Vec<Weighted>, usize)> {
     let planes = model.raw_hyperplanes()?;
-    // Statistics are of the columns as the fit saw them.
-    let inferred = model.inference.as_ref().filter(|_| planes.len() == 1);
+    // The statistics refer to the columns as fitted, which may be standardised.
+    let inferred = model.inference().filter(|_| planes.len() == 1);
     let weight = |j: usize| match inferred {
         Some(inference) => inference.coefficients.get(j).map_or(0.0, |c| c.estimate.abs()),
         None => planes
@@ -32,7 +33,7 @@ pub(crate) fn heaviest(model: &Model, most: usize) -> Option<(Vec<Weighted>, usi
             .map(|plane| plane.weights[j].abs())
             .fold(0.0, f64::max),
     };
-    let mut order: Vec<usize> = (0..model.schema.features).collect();
+    let mut order: Vec<usize> = (0..model.schema().features).collect();
     order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
     let all = order.len();
     order.truncate(most);
@@ -54,10 +55,10 @@ pub(crate) fn heaviest(model: &Model, most: usize) -> Option<(Vec<Weighted>, usi
     Some((order.iter().map(weighted).collect(), all))
 }
 
-/// A word without its column where there is only one column, of text.
+/// The name of feature `j`. If a text column is the only column, its name is omitted before the word.
 pub(crate) fn name(model: &Model, j: usize) -> String {
-    let name = model.schema.feature_name(j);
-    match model.schema.columns.as_slice() {
+    let name = model.schema().feature_name(j);
+    match model.schema().columns.as_slice() {
         [only] if matches!(only.encoding, Encoding::Text(_)) => name
             .strip_prefix(&format!("{}:", only.name))
             .map_or(name.clone(), String::from),
@@ -65,9 +66,9 @@ pub(crate) fn name(model: &Model, j: usize) -> String {
     }
 }
 
-/// The names of what the weights speak for: of the classes, of pairs of them, or nothing.
+/// Column headers of the weights: classes, pairs of classes, or `weight` for a regression.
 pub(crate) fn columns(model: &Model, planes: usize) -> Vec<String> {
-    let names = model.classes.names();
+    let names = model.classes().names();
     match planes {
         1 if names.is_empty() => vec!["weight".into()],
         1 => vec![format!("for {}", names.last().map_or("", String::as_str))],
@@ -81,7 +82,7 @@ pub(crate) fn columns(model: &Model, planes: usize) -> Vec<String> {
 }
 
 pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
-    let (features, all) = heaviest(model, MOST)?;
+    let (features, all) = largest_weights(model, MOST)?;
     let planes = features.first()?.weights.len();
     let shown = planes.min(MOST_CLASSES);
     let inferred = features.iter().any(|feature| feature.interval.is_some());
@@ -106,7 +107,7 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
         let y = (rows - 1 - at) as f64 + 0.5;
         if planes == 1 {
             let weight = feature.weights[0];
-            let ink = match (model.classes.is_empty(), weight < 0.0) {
+            let ink = match (model.classes().is_empty(), weight < 0.0) {
                 (true, _) => Ink::Accent,
                 (false, true) => Ink::Class(0),
                 (false, false) => Ink::Class(1),
@@ -137,10 +138,10 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
     }
     let names = columns(model, planes);
     let legends = match planes {
-        1 if model.classes.is_empty() => Vec::new(),
+        1 if model.classes().is_empty() => Vec::new(),
         1 => {
-            let [first, last] = [0, 1].map(|k| model.classes.names().get(k).cloned().unwrap_or_default());
-            let side = |name: String, k: usize| (format!("speaks for {name}"), Ink::Class(k), Shape::Square);
+            let [first, last] = [0, 1].map(|k| model.classes().names().get(k).cloned().unwrap_or_default());
+            let side = |name: String, k: usize| (format!("for {name}"), Ink::Class(k), Shape::Square);
             vec![side(first, 0), side(last, 1)]
         }
         _ => names
@@ -151,7 +152,7 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
             .collect(),
     };
     let which = match all > rows {
-        true => format!("The {rows} heaviest of {} weights", count(all as u64)),
+        true => format!("The {rows} largest of {} weights", count(all as u64)),
         false => "The weights".into(),
     };
     let with = if inferred {
@@ -162,7 +163,7 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
     let first = features
         .iter()
         .max_by(|a, b| a.weights[0].abs().total_cmp(&b.weights[0].abs()))?;
-    let units = match inferred && model.schema.scaling.is_some() {
+    let units = match inferred && model.schema().scaling.is_some() {
         true => "of the standardised columns",
         false => "in the units of the columns",
     };
@@ -175,7 +176,7 @@ pub(crate) fn coefficients(model: &Model) -> Option<Chart> {
         id: "coefficients".into(),
         title: format!("{which}{with}"),
         description: format!(
-            "{which} by feature{with}, {units}. The heaviest{of} is {}, {}.",
+            "{which} by feature{with}, {units}. The largest weight{of} is {}, {}.",
             first.name,
             number(first.weights[0])
         ),

@@ -1,4 +1,4 @@
-//! True against predicted classes.
+//! The confusion matrix: true against predicted classes.
 
 use wstar::model::Judgement;
 
@@ -7,7 +7,7 @@ use crate::draw::{Axis, Chart, Ink, Mark, Ticks};
 use crate::subject::Subject;
 use crate::words::{number, percent};
 
-/// More classes than this do not fit.
+/// Number of classes in the chart. Cap: no chart is drawn for more classes.
 const MOST: usize = 12;
 
 pub(crate) fn confusion(subject: &Subject<'_>) -> Option<Chart> {
@@ -20,12 +20,12 @@ pub(crate) fn confusion(subject: &Subject<'_>) -> Option<Chart> {
         return None;
     }
     let mut marks = Vec::new();
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     for (k, row) in evaluation.confusion.iter().enumerate() {
         let all: f64 = row.iter().sum();
         for (d, &cell) in row.iter().enumerate() {
             let share = if all > 0.0 { cell / all } else { 0.0 };
-            // The first class on top, as in a table.
+            // The first class is at the top, as in a table.
             let (x, y) = (d as f64, (count - 1 - k) as f64);
             marks.push(Mark::Bar {
                 from: (x + 0.02, y + 0.02),
@@ -33,18 +33,22 @@ pub(crate) fn confusion(subject: &Subject<'_>) -> Option<Chart> {
                 ink: if k == d { Ink::Class(0) } else { Ink::Class(1) },
                 opacity: 0.06 + 0.5 * share,
             });
-            let place = |up: f64, text: String, ink: Ink| Mark::Text {
+            let text_at = |up: f64, text: String, ink: Ink| Mark::Text {
                 at: (x + 0.5, y + up),
                 text,
                 ink,
             };
-            marks.push(place(if count <= 6 { 0.57 } else { 0.5 }, number(cell), Ink::Ink));
+            marks.push(text_at(
+                if count <= 6 { 0.57 } else { 0.5 },
+                number(cell),
+                Ink::Ink,
+            ));
             if count <= 6 {
-                marks.push(place(0.38, percent(share), Ink::Ink));
+                marks.push(text_at(0.38, percent(share), Ink::Ink));
             }
         }
-        told.push(format!(
-            "of {} {} are right",
+        texts.push(format!(
+            "of {} {} are correct",
             names[k],
             percent(if all > 0.0 { row[k] / all } else { 0.0 })
         ));
@@ -55,10 +59,10 @@ pub(crate) fn confusion(subject: &Subject<'_>) -> Option<Chart> {
     };
     Some(Chart {
         id: "confusion".into(),
-        title: "True class (down) and predicted class (across)".into(),
+        title: "True class (rows) and predicted class (columns)".into(),
         description: format!(
-            "Rows by their true and their predicted class, with the share of each true class: {}.",
-            told.join("; ")
+            "Rows by their true and their predicted class, with the fraction of each true class: {}.",
+            texts.join("; ")
         ),
         x: Axis {
             ticks: named(&|k| names[k].clone()),

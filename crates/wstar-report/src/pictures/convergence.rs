@@ -1,4 +1,4 @@
-//! How a fit went: the gap (or the objective) against iterations, or the mistakes of each pass.
+//! The convergence of a fit: the gap or the objective by iteration, or the mistakes of each pass.
 
 use wstar::Model;
 use wstar::model::History;
@@ -8,15 +8,9 @@ use crate::draw::{Axis, Chart, Ink, Mark, Shape, Ticks};
 use crate::words::{number, passes, plural};
 
 pub(crate) fn convergence(model: &Model) -> Option<Chart> {
-    match (&model.history, model.fit.mistakes_by_pass.as_slice()) {
-        // A solver that was there at its first step has no way to show.
-        (Some(history), _)
-            if history
-                .gaps
-                .iter()
-                .flatten()
-                .any(|&gap| gap > model.settings.tol()) =>
-        {
+    match (model.history(), model.record().mistakes_by_pass.as_slice()) {
+        // A history whose gaps are all within the tolerance has no convergence to show.
+        (Some(history), _) if history.gaps.iter().flatten().any(|&gap| gap > tolerance(model)) => {
             Some(gaps(model, history))
         }
         (Some(history), _) if history.objectives.windows(2).any(|pair| pair[0] != pair[1]) => {
@@ -27,7 +21,8 @@ pub(crate) fn convergence(model: &Model) -> Option<Chart> {
     }
 }
 
-/// Where the points stand: by passes over the data, which start again with each of several problems; then by iterations.
+/// The values and label of the horizontal axis: passes over the data, or iterations if the passes do not increase. The
+/// count of passes restarts with each subproblem.
 fn across(history: &History) -> (&[u64], &'static str) {
     let (first, last) = (history.passes.first(), history.passes.last());
     match history.passes.windows(2).all(|pair| pair[0] <= pair[1]) && first < last {
@@ -36,32 +31,37 @@ fn across(history: &History) -> (&[u64], &'static str) {
     }
 }
 
+/// The relative gap that the fit was to reach. Methods without a tolerance are drawn with the default 1e-6.
+fn tolerance(model: &Model) -> f64 {
+    model.settings().tol().unwrap_or(1e-6)
+}
+
 fn solver(model: &Model) -> String {
-    (model.fit.solver.as_ref()).map_or_else(String::new, |solver| format!(" by {}", solver.name.name()))
+    (model.record().solver.as_ref()).map_or_else(String::new, |solver| format!(" by {}", solver.name.name()))
 }
 
 fn gaps(model: &Model, history: &History) -> Chart {
-    // A gap of 0 has no logarithm; nobody tells it from rounding.
+    /// Least gap drawn, because 0 has no logarithm. Derived: below the unit roundoff 1.1e-16.
     const LEAST: f64 = 1e-17;
-    let (places, label) = across(history);
-    let path: Vec<(f64, f64)> = places
+    let (positions, label) = across(history);
+    let path: Vec<(f64, f64)> = positions
         .iter()
         .zip(&history.gaps)
         .filter_map(|(&at, gap)| Some((at as f64, gap.as_ref()?.max(LEAST).log10())))
         .collect();
-    let tol = model.settings.tol().log10();
+    let tol = tolerance(model).log10();
     let (low, high) = around(path.iter().map(|point| point.1).chain([tol]), 0.0);
     let y = ((low - 0.3).floor(), (high + 0.3).ceil());
     let x = around(path.iter().map(|point| point.0), 0.02);
     Chart {
         id: "convergence".into(),
-        title: format!("The gap closing{}", solver(model)),
+        title: format!("Relative gap{}", solver(model)),
         description: format!(
             "The solver's own relative gap after each iteration, on a logarithmic scale, over {} and {}; the line is the \
-             tolerance, {}. The certificate is computed anew at the end.",
-            plural(model.fit.iterations, "iteration"),
-            passes(model.fit.passes),
-            number(model.settings.tol())
+             tolerance, {}. The certificate is recomputed at the end.",
+            plural(model.record().iterations, "iteration"),
+            passes(model.record().passes),
+            number(tolerance(model))
         ),
         x: axis(label, x),
         y: Axis {
@@ -80,7 +80,7 @@ fn gaps(model: &Model, history: &History) -> Chart {
     }
 }
 
-/// Dots where there are few enough to tell them apart.
+/// Dots along a path, omitted where they would overlap.
 fn dots(path: Vec<(f64, f64)>) -> Mark {
     Mark::Points {
         points: if path.len() <= 60 { path } else { Vec::new() },
@@ -92,19 +92,19 @@ fn dots(path: Vec<(f64, f64)>) -> Mark {
 }
 
 fn objectives(model: &Model, history: &History) -> Chart {
-    let (places, label) = across(history);
-    let path: Vec<(f64, f64)> = places
+    let (positions, label) = across(history);
+    let path: Vec<(f64, f64)> = positions
         .iter()
         .zip(&history.objectives)
         .map(|(&at, &value)| (at as f64, value))
         .collect();
     Chart {
         id: "convergence".into(),
-        title: format!("The objective falling{}", solver(model)),
+        title: format!("Objective{}", solver(model)),
         description: format!(
             "The objective after each iteration, over {} and {}.",
-            plural(model.fit.iterations, "iteration"),
-            passes(model.fit.passes)
+            plural(model.record().iterations, "iteration"),
+            passes(model.record().passes)
         ),
         x: axis(label, around(path.iter().map(|point| point.0), 0.02)),
         y: axis("objective", around(path.iter().map(|point| point.1), 0.05)),
@@ -114,7 +114,7 @@ fn objectives(model: &Model, history: &History) -> Chart {
 }
 
 fn mistakes(model: &Model) -> Chart {
-    let mistakes = &model.fit.mistakes_by_pass;
+    let mistakes = &model.record().mistakes_by_pass;
     let path: Vec<(f64, f64)> = (1..)
         .zip(mistakes)
         .map(|(pass, &count)| (f64::from(pass), count as f64))
@@ -125,8 +125,8 @@ fn mistakes(model: &Model) -> Chart {
         id: "convergence".into(),
         title: "Mistakes in each pass".into(),
         description: format!(
-            "How many rows were predicted wrongly just before they were learnt from, pass by pass: {} in the first, {} in \
-             the last of {}.",
+            "The number of rows that were misclassified when they were processed, by pass: {} in the first, {} in the last \
+             of {}.",
             mistakes.first().copied().unwrap_or_default(),
             mistakes.last().copied().unwrap_or_default(),
             passes(mistakes.len() as u64)

@@ -1,23 +1,26 @@
 //! ROC, precision–recall and calibration curves.
 
+use wstar::data::error::Result;
 use wstar::inference::DEFAULT_LEVEL;
 use wstar::metrics;
-use wstar::{Result, model::AgainstRest};
+use wstar::model::AgainstRest;
 
 use super::{axis, legend, line, points};
 use crate::draw::{Chart, Ink, Mark, thinned};
 use crate::subject::{MOST_CLASSES, Subject};
 use crate::words::percent;
 
-/// Bins of a calibration curve.
+/// Bins of a calibration curve. Heuristic: resolution for the width of the intervals; not measured yet.
 const BINS: usize = 10;
+/// The range of rates and probabilities.
 const UNIT: (f64, f64) = (0.0, 1.0);
-/// A little room, so that curves along an edge are seen whole.
+/// The range of an axis for `UNIT`, with a margin so that curves along an edge are not clipped.
+/// Heuristic: complete lines for a smaller scale; not measured yet.
 const ROOMY: (f64, f64) = (-0.02, 1.02);
 
-/// What is told after the description where not all classes are drawn.
+/// A sentence for the description if not all classes are drawn.
 fn left_out(subject: &Subject<'_>) -> String {
-    match subject.model.classes.len() {
+    match subject.model.classes().len() {
         classes if classes > MOST_CLASSES => {
             format!(" The first {MOST_CLASSES} of {classes} classes are drawn.")
         }
@@ -25,12 +28,12 @@ fn left_out(subject: &Subject<'_>) -> String {
     }
 }
 
-/// The place of a side among the colours: of two classes, the positive one keeps its own.
+/// The colour index of a class; with two classes, the curve has the colour of the positive class.
 fn colour(side: &AgainstRest) -> usize {
     side.class as usize
 }
 
-/// A curve, and a few marks along it that tell it by their shape too.
+/// A curve, with a few marks along it that identify the class by shape.
 fn curve(path: Vec<(f64, f64)>, class: usize) -> [Mark; 2] {
     let every = path.len().div_ceil(8).max(1);
     let some = path.iter().copied().skip(every / 2).step_by(every).collect();
@@ -39,7 +42,7 @@ fn curve(path: Vec<(f64, f64)>, class: usize) -> [Mark; 2] {
 
 pub(crate) fn roc(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let mut marks = vec![line(vec![(0.0, 0.0), (1.0, 1.0)], Ink::Quiet, 1.0)];
-    let (mut names, mut told) = (Vec::new(), Vec::new());
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
     for side in &subject.sides {
         let Some(found) = metrics::roc(&side.positive, &side.scores, subject.weights())? else {
             continue;
@@ -47,15 +50,15 @@ pub(crate) fn roc(subject: &Subject<'_>) -> Result<Option<Chart>> {
         let text = format!("{}: AUC {:.4}", subject.class(side.class), found.area());
         marks.extend(curve(thinned(found.rates(), UNIT, UNIT), colour(side)));
         names.push(legend(text.clone(), colour(side)));
-        told.push(text);
+        texts.push(text);
     }
-    Ok((!told.is_empty()).then(|| Chart {
+    Ok((!texts.is_empty()).then(|| Chart {
         id: "roc".into(),
-        title: "ROC: true against false positives".into(),
+        title: "ROC curve".into(),
         description: format!(
-            "For every threshold of the score, the share of the class that reaches it against the share of the others \
-             that does; the diagonal is chance. {}.{}",
-            told.join("; "),
+            "For every threshold of the score, the fraction of the class at or above it against the fraction of the other \
+             rows at or above it; the diagonal is a random classifier. {}.{}",
+            texts.join("; "),
             left_out(subject)
         ),
         x: axis("false positive rate", ROOMY),
@@ -66,7 +69,7 @@ pub(crate) fn roc(subject: &Subject<'_>) -> Result<Option<Chart>> {
 }
 
 pub(crate) fn precision_recall(subject: &Subject<'_>) -> Result<Option<Chart>> {
-    let (mut marks, mut names, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut marks, mut names, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for side in &subject.sides {
         let Some(found) = metrics::precision_recall(&side.positive, &side.scores, subject.weights())? else {
             continue;
@@ -87,15 +90,15 @@ pub(crate) fn precision_recall(subject: &Subject<'_>) -> Result<Option<Chart>> {
             .map(|&(recall, precision, _)| (recall, precision));
         marks.extend(curve(thinned(path, UNIT, UNIT), colour(side)));
         names.push(legend(text.clone(), colour(side)));
-        told.push(format!("{text}, of all rows {}", percent(found.prevalence)));
+        texts.push(format!("{text}, of all rows {}", percent(found.prevalence)));
     }
-    Ok((!told.is_empty()).then(|| Chart {
+    Ok((!texts.is_empty()).then(|| Chart {
         id: "precision-recall".into(),
         title: "Precision against recall".into(),
         description: format!(
-            "For every threshold of the score, how many of the rows that reach it have the class, against how many of \
-             the class reach it; the thin line is the share of the class among all rows. {}.{}",
-            told.join("; "),
+            "For every threshold of the score, the fraction of the rows at or above it that have the class, against the \
+             fraction of the class at or above it; the thin line is the fraction of the class among all rows. {}.{}",
+            texts.join("; "),
             left_out(subject)
         ),
         x: axis("recall", ROOMY),
@@ -107,7 +110,7 @@ pub(crate) fn precision_recall(subject: &Subject<'_>) -> Result<Option<Chart>> {
 
 pub(crate) fn calibration(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let mut marks = vec![line(vec![(0.0, 0.0), (1.0, 1.0)], Ink::Quiet, 1.0)];
-    let (mut names, mut told) = (Vec::new(), Vec::new());
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
     for side in &subject.sides {
         let Some(probabilities) = &side.probabilities else {
             return Ok(None);
@@ -134,22 +137,22 @@ pub(crate) fn calibration(subject: &Subject<'_>) -> Result<Option<Chart>> {
         marks.push(points(path, colour(side), 4.0));
         let name = subject.class(side.class);
         names.push(legend(name, colour(side)));
-        told.push(format!(
-            "{name}: the diagonal is outside of the interval in {outside} of {} bins",
+        texts.push(format!(
+            "{name}: the diagonal is outside the interval in {outside} of {} bins",
             bins.len()
         ));
     }
-    Ok((!told.is_empty()).then(|| Chart {
+    Ok((!texts.is_empty()).then(|| Chart {
         id: "calibration".into(),
-        title: "Calibration: do the probabilities hold?".into(),
+        title: "Calibration of the probabilities".into(),
         description: format!(
-            "Rows with similar probabilities together: their mean probability against the share of them that has the \
-             class, with Wilson's 95 % interval; on the diagonal the two agree. {}.{}",
-            told.join("; "),
+            "Rows are grouped by their probability: the mean probability of each bin against the fraction of its rows that \
+             have the class, with Wilson's 95 % interval. On the diagonal both are equal. {}.{}",
+            texts.join("; "),
             left_out(subject)
         ),
         x: axis("predicted probability", ROOMY),
-        y: axis("observed share", ROOMY),
+        y: axis("observed frequency", ROOMY),
         marks,
         legend: names,
     }))

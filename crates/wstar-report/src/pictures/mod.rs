@@ -1,4 +1,4 @@
-//! One file a picture: from what the library says to a chart.
+//! The plots, each in its own file: functions that turn the library's results into a chart.
 
 pub(crate) mod coefficients;
 pub(crate) mod confusion;
@@ -10,7 +10,7 @@ pub(crate) mod scores;
 
 use crate::draw::{Axis, Ink, Mark, Shape, Ticks};
 
-/// More points than this would hide each other, and make a large file.
+/// Number of points in a chart; more would overlap and make a large file. Cap: evenly spaced rows are drawn instead.
 const MOST_POINTS: usize = 1_500;
 
 fn axis(label: impl Into<String>, range: (f64, f64)) -> Axis {
@@ -39,18 +39,18 @@ fn legend(name: impl Into<String>, class: usize) -> (String, Ink, Shape) {
     (name.into(), Ink::Class(class), Shape::of_class(class))
 }
 
-/// The rows that are drawn: all, or evenly spaced ones where they are too many; with what to say about it.
+/// Indices of the rows to draw, all or evenly spaced ones, and a sentence for the description if some are left out.
 fn drawn(rows: usize) -> (Vec<usize>, String) {
     if rows <= MOST_POINTS {
         return ((0..rows).collect(), String::new());
     }
     let every = rows.div_ceil(MOST_POINTS);
     let chosen: Vec<usize> = (0..rows).step_by(every).collect();
-    let told = format!(" Of {rows} rows every {every}th is drawn.");
-    (chosen, told)
+    let note = format!(" Of {rows} rows every {every}th is drawn.");
+    (chosen, note)
 }
 
-/// A range around values, with room; never empty.
+/// A nonempty range around the values, extended on each side by the fraction `room` of its width.
 fn around(values: impl Iterator<Item = f64>, room: f64) -> (f64, f64) {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))

@@ -1,7 +1,8 @@
-//! The plane: of a model of two features its regions and lines; of more, the rows along their principal components.
+//! Plots of the plane: decision regions and boundary of a model with two features, and the rows along their principal
+//! components for more features.
 
-use wstar::Result;
 use wstar::data::Components;
+use wstar::data::error::Result;
 use wstar::model::{Link, Predictor, Window};
 use wstar::settings::Method;
 
@@ -10,17 +11,18 @@ use crate::draw::{Chart, Ink, Mark};
 use crate::subject::{MOST_CLASSES, Subject};
 use crate::words::percent;
 
-/// Cells of the shaded regions, across and up.
+/// Cells of the decision regions, horizontally and vertically. Heuristic: sharp edges of the regions for larger files;
+/// not measured yet.
 const CELLS: (usize, usize) = (180, 140);
-/// More columns than this make components too dear for a picture.
+/// Number of features d for principal components. Cap: no plot is drawn for more features.
 const MOST_FEATURES: usize = 2_000;
-/// More numbers than this to go through, too.
+/// Cost n·d² of the covariance matrix for principal components. Cap: no plot is drawn beyond it.
 const MOST_WORK: f64 = 2e10;
 
-/// Points of each class that is drawn.
+/// The points of each class, up to `MOST_CLASSES` classes.
 fn classes(subject: &Subject<'_>, at: &[(f64, f64)], rows: &[usize], radius: f64) -> Vec<Mark> {
     let codes = subject.codes();
-    (0..subject.model.classes.len().min(MOST_CLASSES))
+    (0..subject.model.classes().len().min(MOST_CLASSES))
         .map(|class| {
             let own = rows.iter().zip(at).filter(|(i, _)| codes[**i] as usize == class);
             points(own.map(|(_, &point)| point).collect(), class, radius)
@@ -29,13 +31,13 @@ fn classes(subject: &Subject<'_>, at: &[(f64, f64)], rows: &[usize], radius: f64
 }
 
 fn legends(subject: &Subject<'_>) -> Vec<(String, Ink, crate::draw::Shape)> {
-    let names = subject.model.classes.names().iter().take(MOST_CLASSES);
+    let names = subject.model.classes().names().iter().take(MOST_CLASSES);
     names.enumerate().map(|(k, name)| legend(name, k)).collect()
 }
 
 pub(crate) fn boundary(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let model = subject.model;
-    if model.schema.features != 2 || subject.data.rows() == 0 {
+    if model.schema().features != 2 || subject.data.rows() == 0 {
         return Ok(None);
     }
     let all = model.raw_points(subject.data)?;
@@ -59,12 +61,12 @@ pub(crate) fn boundary(subject: &Subject<'_>) -> Result<Option<Chart>> {
             start += run.len();
         }
     }
-    let mut told = String::new();
+    let mut note = String::new();
     if let Some([plane]) = model.raw_hyperplanes().as_deref() {
-        // The levels ±1 are the margin of those methods that have one.
-        let has_margin = matches!(model.method, Method::Svm | Method::HardMargin | Method::Kozinec)
+        // The levels ±1 are the margin, for the methods that have one.
+        let has_margin = matches!(model.method(), Method::Svm | Method::HardMargin | Method::Kozinec)
             && matches!(
-                &model.predictor,
+                model.predictor(),
                 Predictor::Linear {
                     link: Link::Margin,
                     ..
@@ -77,7 +79,7 @@ pub(crate) fn boundary(subject: &Subject<'_>) -> Result<Option<Chart>> {
                 marks.push(line(ends.to_vec(), Ink::Ink, width));
             }
         }
-        told += if has_margin {
+        note += if has_margin {
             " The thick line is the boundary, the thin ones are the levels −1 and +1."
         } else {
             " The line is the boundary."
@@ -88,30 +90,29 @@ pub(crate) fn boundary(subject: &Subject<'_>) -> Result<Option<Chart>> {
     marks.extend(classes(subject, &shown, &rows, 4.0));
     Ok(Some(Chart {
         id: "boundary".into(),
-        title: "What is predicted where".into(),
+        title: "Decision regions".into(),
         description: format!(
-            "The plane of the two features, shaded by the class that is predicted there, with the rows by their true \
-             class.{told}{which}"
+            "The plane of the two features, shaded by the predicted class, with the rows by their true class.{note}{which}"
         ),
-        x: axis(model.schema.feature_name(0), window.x),
-        y: axis(model.schema.feature_name(1), window.y),
+        x: axis(model.schema().feature_name(0), window.x),
+        y: axis(model.schema().feature_name(1), window.y),
         marks,
         legend: legends(subject),
     }))
 }
 
 pub(crate) fn components(subject: &Subject<'_>) -> Result<Option<Chart>> {
-    let (data, features) = (subject.data, subject.model.schema.features);
+    let (data, features) = (subject.data, subject.model.schema().features);
     let work = data.rows() as f64 * (features as f64).powi(2);
     if !(3..=MOST_FEATURES).contains(&features) || data.rows() == 0 || work > MOST_WORK {
         return Ok(None);
     }
-    let found = Components::learn(&data.design, data.weights.as_deref(), 2)?;
+    let found = Components::learn(data.design(), data.weights(), 2)?;
     let (rows, which) = drawn(data.rows());
     let at: Vec<(f64, f64)> = rows
         .iter()
         .map(|&i| {
-            let along = found.project(data.design.row(i));
+            let along = found.project(data.design().row(i));
             (along[0], along[1])
         })
         .collect();
@@ -124,10 +125,10 @@ pub(crate) fn components(subject: &Subject<'_>) -> Result<Option<Chart>> {
     };
     Ok(Some(Chart {
         id: "components".into(),
-        title: "The rows along their principal components".into(),
+        title: "The rows in their first two principal components".into(),
         description: format!(
-            "The rows by true class along the two directions in which the standardised features differ most. The model \
-             does not know these directions.{which}"
+            "The rows by true class in the two directions of largest variance of the standardised features. The model does \
+             not use these directions.{which}"
         ),
         x: axis(label(0), around(at.iter().map(|point| point.0), 0.05)),
         y: axis(label(1), around(at.iter().map(|point| point.1), 0.05)),

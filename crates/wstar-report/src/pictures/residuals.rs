@@ -1,6 +1,6 @@
-//! What a regression leaves unexplained.
+//! The residuals of a regression: against fitted values, and their histogram.
 
-use wstar::Result;
+use wstar::data::error::Result;
 use wstar::metrics;
 
 use super::{around, axis, drawn, line};
@@ -8,19 +8,20 @@ use crate::draw::{Chart, Ink, Mark, Shape};
 use crate::subject::Subject;
 use crate::words::number;
 
+/// Bins of the histogram. Heuristic: resolution for the noise of the counts; not measured yet.
 const BINS: usize = 30;
 
 pub(crate) fn against_fitted(subject: &Subject<'_>) -> Chart {
     let residuals = subject.residuals();
-    let (rows, told) = drawn(residuals.len());
+    let (rows, note) = drawn(residuals.len());
     let x = around(subject.fitted.iter().copied(), 0.03);
     let y = around(residuals.iter().copied(), 0.05);
     Chart {
         id: "residuals".into(),
         title: "Residuals against fitted values".into(),
         description: format!(
-            "What is left of the target when the prediction is taken off, against the prediction. A good model leaves a \
-             band of even width around 0.{told}"
+            "The target minus the prediction, against the prediction. The residuals of a good model lie in a band of \
+             constant width around 0.{note}"
         ),
         x: axis(format!("fitted {}", subject.target()), x),
         y: axis("residual", y),
@@ -59,9 +60,9 @@ pub(crate) fn distribution(subject: &Subject<'_>) -> Result<Chart> {
     let texts: Vec<String> = quantiles.iter().map(|&value| number(value)).collect();
     Ok(Chart {
         id: "residual-histogram".into(),
-        title: "How residuals are distributed".into(),
+        title: "Histogram of the residuals".into(),
         description: format!(
-            "How many rows have which residual, in {BINS} bins. The lines are the quantiles 5, 25, 50, 75 and 95 %: {}.",
+            "The number of rows by residual, in {BINS} bins. The lines are the quantiles 5, 25, 50, 75 and 95 %: {}.",
             texts.join(", ")
         ),
         x: axis(

@@ -1,18 +1,19 @@
-//! How scores are distributed, class by class.
+//! Histograms of the scores by class.
 
-use wstar::Result;
+use wstar::data::error::Result;
 use wstar::metrics;
 
 use super::{axis, legend, line};
 use crate::draw::{Chart, Ink, Mark};
 use crate::subject::{MOST_CLASSES, Subject};
 
-/// Bins, side by side.
+/// Bins of the histogram. Heuristic: resolution for the noise of the counts; not measured yet.
 const BINS: usize = 30;
 
-/// Of two classes the score, by true class; of more, the probability (or score) of each row's own class.
+/// With two classes, the histogram of the score by true class; with more, of the probability (or score) of each row's
+/// true class.
 pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
-    let names = subject.model.classes.names();
+    let names = subject.model.classes().names();
     let shown = names.len().min(MOST_CLASSES);
     let codes = subject.codes();
     let (values, groups, weights, label): (Vec<f64>, Vec<u32>, Option<Vec<f64>>, String) =
@@ -75,14 +76,14 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
         marks.push(line(vec![(0.0, 0.0), (0.0, 1.05 * highest)], Ink::Ink, 1.0));
     }
     let at_zero = if decides {
-        " The line at 0 is where the decision changes."
+        " The line at 0 is the threshold of the decision."
     } else {
         ""
     };
     Ok(Chart {
         id: "scores".into(),
         title: "Scores by true class".into(),
-        description: format!("How many rows of each class have which score, in {BINS} bins.{at_zero}"),
+        description: format!("The number of rows of each class by score, in {BINS} bins.{at_zero}"),
         x: axis(label, (found.edges[0], found.edges[BINS])),
         y: axis("rows", (0.0, 1.08 * highest)),
         marks,

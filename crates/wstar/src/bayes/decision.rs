@@ -1,27 +1,27 @@
-//! Bayes decision rule: the decision of least expected loss under a penalty matrix.
+//! The Bayes decision rule: the decision of least expected loss under a penalty matrix.
 //!
-//! Of an object in the hidden state k an observation x is known. A decision d costs W(k, d). The
-//! strategy q that minimises the risk Σ p(x, k) W(k, q(x)) decides each x by itself:
-//! q(x) = argmin over d of Σₖ p(k | x) W(k, d). With W = 0 for the right class and 1 for any other, that
+//! An object has a hidden state k and an observation x. A decision d has the cost W(k, d). The
+//! strategy q that minimises the risk Σ p(x, k) W(k, q(x)) can be chosen separately for each x:
+//! q(x) = argmin over d of Σₖ p(k | x) W(k, d). With W = 0 for the right class and 1 for any other, this
 //! is the most probable class.
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use wstar_data::error::{Error, Result};
 
-/// The penalty matrix W(k, d): what it costs to decide d when the true class is k.
+/// The penalty matrix W(k, d): the cost of decision d when the true class is k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
 pub struct Penalties {
-    /// Row by row: `costs[k * classes + d]`.
+    /// The costs in row-major order: `costs[k * classes + d]`.
     costs: Vec<f64>,
     classes: usize,
-    /// Whether it is the 0–1 matrix, whose decision needs no sums and so no rounding.
+    /// Whether it is the 0–1 matrix, whose decision needs no sums and therefore no rounding.
     zero_one: bool,
 }
 
 impl Penalties {
-    /// A matrix from its rows, one for each true class; each row holds the cost of each decision.
+    /// Creates a matrix from its rows, one for each true class; each row contains the cost of each decision.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self> {
         let classes = rows.len();
         if classes == 0 {
@@ -33,7 +33,7 @@ impl Penalties {
                     "row {k} of the penalty matrix has {} values where the matrix has {classes} rows",
                     row.len()
                 ))
-                .hint("one row for each true class, one value in it for each decision"));
+                .remedy("one row for each true class, one value in it for each decision"));
             }
             if let Some(d) = row.iter().position(|cost| !cost.is_finite()) {
                 return Err(Error::settings(format!(
@@ -51,7 +51,7 @@ impl Penalties {
         Ok(penalties)
     }
 
-    /// 0 for the right class, 1 for any other.
+    /// The 0–1 matrix: 0 for the right class, 1 for any other.
     pub fn zero_one(classes: usize) -> Self {
         let costs = (0..classes * classes)
             .map(|at| f64::from(u8::from(at / classes != at % classes)))
@@ -63,7 +63,7 @@ impl Penalties {
         }
     }
 
-    /// How many classes it is for.
+    /// The number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
@@ -78,7 +78,7 @@ impl Penalties {
         &self.costs[truth * self.classes..(truth + 1) * self.classes]
     }
 
-    /// Refuses a matrix that is not for this number of classes.
+    /// Rejects a matrix for a different number of classes.
     pub fn check(&self, classes: usize) -> Result<()> {
         if self.classes == classes {
             return Ok(());
@@ -89,7 +89,7 @@ impl Penalties {
         )))
     }
 
-    /// Σₖ p(k) W(k, d): what a decision costs on average.
+    /// Σₖ p(k) W(k, d): the expected cost of a decision.
     pub fn expected_loss(&self, posterior: &[f64], decision: usize) -> f64 {
         posterior
             .iter()
@@ -98,12 +98,12 @@ impl Penalties {
             .sum()
     }
 
-    /// The decision of least expected loss; of several, the one of the lowest index (with two classes
-    /// the negative one). The probabilities need not sum to 1: only their ratios matter.
+    /// The decision of least expected loss; ties go to the lowest index (with two classes,
+    /// the negative one). The probabilities need not sum to 1, because only their ratios matter.
     ///
     /// ```
     /// use wstar::bayes::Penalties;
-    /// // To miss an illness (class 1) costs ten times as much as a false alarm.
+    /// // Missing an illness (class 1) costs ten times as much as a false alarm.
     /// let penalties = Penalties::new(vec![vec![0.0, 1.0], vec![10.0, 0.0]]).unwrap();
     /// assert_eq!(penalties.decide(&[0.8, 0.2]), 1);
     /// assert_eq!(Penalties::zero_one(2).decide(&[0.8, 0.2]), 0);
@@ -140,16 +140,17 @@ impl From<Penalties> for Vec<Vec<f64>> {
     }
 }
 
-/// A strategy for a finite set of observations, and what it costs on average.
+/// A strategy for a finite set of observations, and its risk.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Strategy {
     /// The decision for each observation.
     pub decisions: Vec<usize>,
-    /// Its risk, Σ p(x, k) W(k, q(x)); no strategy has a smaller one.
+    /// The risk Σ p(x, k) W(k, q(x)), which is the minimum over all strategies.
     pub risk: f64,
 }
 
-/// The strategy of least risk when p(x, k) is known: `joint[x][k]`, non-negative, summing to 1.
+/// The strategy of least risk for a known p(x, k): `joint[x][k]`, non-negative, summing to 1.
 ///
 /// ```
 /// use wstar::bayes::{bayes_strategy, Penalties};
@@ -160,7 +161,7 @@ pub struct Strategy {
 /// assert!((plain.risk - (0.1 + 0.1 + 0.05)).abs() < 1e-15);
 ///
 /// // State 1 must not be missed: a miss costs 4. Deciding 0 on the first observation costs
-/// // 4 · 0.1 = 0.4 against 0.3, so the decision turns; likewise 0.4 against 0.2 on the second.
+/// // 4 · 0.1 = 0.4 against 0.3, so the decision changes; likewise 0.4 against 0.2 on the second.
 /// let careful = Penalties::new(vec![vec![0.0, 1.0], vec![4.0, 0.0]]).unwrap();
 /// let strategy = bayes_strategy(&joint, &careful).unwrap();
 /// assert_eq!(strategy.decisions, [1, 1, 1]);
@@ -178,6 +179,7 @@ pub fn bayes_strategy(joint: &[Vec<f64>], penalties: &Penalties) -> Result<Strat
         }
         total += probabilities.iter().sum::<f64>();
     }
+    // Heuristic: allows for probabilities rounded to nine digits; not measured yet.
     if (total - 1.0).abs() > 1e-9 {
         return Err(Error::data(format!(
             "the joint probabilities sum to {total}, not to 1"
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_form_is_its_rows() {
+    fn a_matrix_is_serialised_by_rows() {
         let penalties = Penalties::new(vec![vec![0.0, 1.5], vec![4.0, -1.0]]).unwrap();
         let text = serde_json::to_string(&penalties).unwrap();
         assert_eq!(text, "[[0.0,1.5],[4.0,-1.0]]");
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_distribution_is_refused() {
+    fn an_invalid_distribution_is_refused() {
         assert!(bayes_strategy(&[vec![0.5, 0.6]], &Penalties::zero_one(2)).is_err());
         assert!(bayes_strategy(&[vec![1.5, -0.5]], &Penalties::zero_one(2)).is_err());
         assert!(bayes_strategy(&[vec![1.0]], &Penalties::zero_one(2)).is_err());
@@ -237,7 +239,7 @@ mod tests {
             prop_assert_eq!(Some(decision), p.iter().position(|&v| v == largest));
         }
 
-        /// All 3⁴ strategies for 4 observations and 3 classes: none has a smaller risk.
+        /// Compares with all 3⁴ strategies for 4 observations and 3 classes.
         #[test]
         fn no_strategy_has_a_smaller_risk(
             raw in prop::collection::vec(0.01..1.0f64, 12),

@@ -1,91 +1,98 @@
-//! Learning as parameter estimation: densities p(x, k) are estimated from the training set, and rows are
-//! then decided as if the estimate were the truth, by the decision of least expected loss.
+//! Bayesian decision rules: class densities p(x, k) are estimated from the training set, and each row gets the
+//! decision of least expected loss, as if the estimate were exact.
 //!
 //! ```text
-//! Dataset ──fit(Settings)──▶ Estimate (what is stored) ──scorer()──▶ Scorer ──▶ log joint, posterior
+//! Dataset ──fit──▶ Estimate (what is stored) ──scorer()──▶ Scorer ──▶ log joint, posterior
 //!                                                       Penalties::decide ◀──────────────┘
 //! ```
+//!
+//! - [`class_gaussians`]: Gaussians with full covariances, shared or not.
+//! - [`naive`]: naive Bayes with Gaussian, Bernoulli or multinomial features.
+//! - [`minimax`]: smallest enclosing balls of prototypes.
+//! - `decision`: the decision of least expected loss.
+//! - `weighted_rows`: the weighted training sample, and sums over its rows.
 
+pub mod class_gaussians;
 mod decision;
-pub mod gaussian;
 pub mod minimax;
 pub mod naive;
-pub(crate) mod sample;
-mod score;
+pub(crate) mod weighted_rows;
 
+use crate::scoring::Scorer;
+pub use class_gaussians::Gaussian;
 pub use decision::{Penalties, Strategy, bayes_strategy};
-pub use gaussian::Gaussian;
 pub use minimax::{Ball, Minimax};
 pub use naive::{Bernoulli, Multinomial, NaiveGaussian};
-pub use score::{Diagonal, Linear, Quadratic, Scorer, normalize};
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
-use crate::error::{Error, Result};
+use wstar_data::Dataset;
+use wstar_data::error::{Error, Result};
 
-/// Which density is estimated, and how.
+/// The density family and its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "family")]
-pub enum Settings {
+#[non_exhaustive]
+pub enum DensitySettings {
     /// A Gaussian with its own covariance for each class: quadratic boundaries.
     Gaussian {
-        /// From 0 to 1; see [`gaussian`].
+        /// Covariance shrinkage, from 0 to 1; see [`class_gaussians`].
         shrinkage: f64,
     },
-    /// Gaussians that share one covariance: linear boundaries.
+    /// Gaussians with a shared covariance: linear boundaries.
     Lda {
-        /// From 0 to 1; see [`gaussian`].
+        /// Covariance shrinkage, from 0 to 1; see [`class_gaussians`].
         shrinkage: f64,
     },
     /// Independent Gaussian features.
     NaiveGaussian {
-        /// The share of the largest variance that is added to every variance; 1e-9 by default.
+        /// The fraction of the largest variance that is added to every variance; 1e-9 by default.
         var_smoothing: f64,
     },
-    /// Independent yes/no features.
+    /// Independent binary features.
     NaiveBernoulli {
-        /// Added to every count; 1 by default.
+        /// The pseudo-count added to every count; 1 by default.
         alpha: f64,
-        /// A value above it is a yes; 0 by default.
+        /// The threshold above which a value counts as 1; 0 by default.
         threshold: f64,
     },
-    /// Rows of counts.
+    /// Rows of counts (multinomial).
     NaiveMultinomial {
-        /// Added to every count; 1 by default.
+        /// The pseudo-count added to every count; 1 by default.
         alpha: f64,
     },
-    /// The smallest ball around the prototypes of each class.
+    /// The smallest enclosing ball of the prototypes of each class.
     Minimax,
 }
 
-impl Settings {
-    /// A covariance for each class, no shrinkage.
-    pub const GAUSSIAN: Settings = Settings::Gaussian { shrinkage: 0.0 };
+impl DensitySettings {
+    /// One covariance per class, no shrinkage.
+    pub const GAUSSIAN: DensitySettings = DensitySettings::Gaussian { shrinkage: 0.0 };
     /// A shared covariance, no shrinkage.
-    pub const LDA: Settings = Settings::Lda { shrinkage: 0.0 };
+    pub const LDA: DensitySettings = DensitySettings::Lda { shrinkage: 0.0 };
     /// Gaussian naive Bayes with its default smoothing.
-    pub const NAIVE_GAUSSIAN: Settings = Settings::NaiveGaussian { var_smoothing: 1e-9 };
-    /// Bernoulli naive Bayes with Laplace's smoothing, yes above 0.
-    pub const NAIVE_BERNOULLI: Settings = Settings::NaiveBernoulli {
+    pub const NAIVE_GAUSSIAN: DensitySettings = DensitySettings::NaiveGaussian { var_smoothing: 1e-9 };
+    /// Bernoulli naive Bayes with Laplace smoothing and threshold 0.
+    pub const NAIVE_BERNOULLI: DensitySettings = DensitySettings::NaiveBernoulli {
         alpha: 1.0,
         threshold: 0.0,
     };
-    /// Multinomial naive Bayes with Laplace's smoothing.
-    pub const NAIVE_MULTINOMIAL: Settings = Settings::NaiveMultinomial { alpha: 1.0 };
+    /// Multinomial naive Bayes with Laplace smoothing.
+    pub const NAIVE_MULTINOMIAL: DensitySettings = DensitySettings::NaiveMultinomial { alpha: 1.0 };
 }
 
-/// What was estimated: all that prediction and re-checking need.
+/// The estimated parameters, which are sufficient for prediction and verification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "density")]
+#[non_exhaustive]
 pub enum Estimate {
     /// Gaussians with full covariances, shared or not.
     Gaussian(Gaussian),
     /// Independent Gaussian features.
     NaiveGaussian(NaiveGaussian),
-    /// Independent yes/no features.
+    /// Independent binary features.
     NaiveBernoulli(Bernoulli),
-    /// Rows of counts.
+    /// Rows of counts (multinomial).
     NaiveMultinomial(Multinomial),
     /// Smallest enclosing balls.
     Minimax(Minimax),
@@ -94,35 +101,40 @@ pub enum Estimate {
 /// Estimates the densities of the classes.
 ///
 /// ```
-/// use wstar::bayes::{self, Settings};
+/// use wstar::bayes;
+/// use wstar::bayes::DensitySettings;
 /// use wstar::data::Dataset;
 /// let rows = [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [9.0, 9.0], [7.0, 9.0], [9.0, 7.0]].map(Vec::from);
 /// let data = Dataset::labelled(&rows, &["a", "a", "a", "b", "b", "b"]).unwrap();
-/// let scorer = bayes::fit(&data, &Settings::LDA).unwrap().scorer().unwrap();
+/// let scorer = bayes::fit(&data, &DensitySettings::LDA).unwrap().scorer().unwrap();
 /// let mut posterior = [0.0; 2];
-/// scorer.posterior(data.design.row(0), &mut posterior);
+/// scorer.posterior(data.design().row(0), &mut posterior);
 /// assert!(posterior[0] > 0.99);
 /// ```
-pub fn fit(data: &Dataset, settings: &Settings) -> Result<Estimate> {
+pub fn fit(data: &Dataset, settings: &DensitySettings) -> Result<Estimate> {
     Ok(match *settings {
-        Settings::Gaussian { shrinkage } => Estimate::Gaussian(gaussian::fit(data, false, shrinkage)?),
-        Settings::Lda { shrinkage } => Estimate::Gaussian(gaussian::fit(data, true, shrinkage)?),
-        Settings::NaiveGaussian { var_smoothing } => {
+        DensitySettings::Gaussian { shrinkage } => {
+            Estimate::Gaussian(class_gaussians::fit(data, false, shrinkage)?)
+        }
+        DensitySettings::Lda { shrinkage } => {
+            Estimate::Gaussian(class_gaussians::fit(data, true, shrinkage)?)
+        }
+        DensitySettings::NaiveGaussian { var_smoothing } => {
             Estimate::NaiveGaussian(naive::fit_gaussian(data, var_smoothing)?)
         }
-        Settings::NaiveBernoulli { alpha, threshold } => {
+        DensitySettings::NaiveBernoulli { alpha, threshold } => {
             Estimate::NaiveBernoulli(naive::fit_bernoulli(data, alpha, threshold)?)
         }
-        Settings::NaiveMultinomial { alpha } => {
+        DensitySettings::NaiveMultinomial { alpha } => {
             Estimate::NaiveMultinomial(naive::fit_multinomial(data, alpha)?)
         }
-        Settings::Minimax => Estimate::Minimax(minimax::fit(data)?),
+        DensitySettings::Minimax => Estimate::Minimax(minimax::fit(data)?),
     })
 }
 
 impl Estimate {
-    /// The score functions of the classes. Call [`Estimate::check`] first on an estimate that was read
-    /// from a file.
+    /// The score functions of the classes. An estimate that was read from a file must pass [`Estimate::check`]
+    /// first.
     pub fn scorer(&self) -> Result<Scorer> {
         Ok(match self {
             Estimate::Gaussian(gaussian) => gaussian.scorer()?,
@@ -133,35 +145,35 @@ impl Estimate {
         })
     }
 
-    /// The settings that made it.
-    pub fn settings(&self) -> Settings {
+    /// The settings of the fit.
+    pub fn settings(&self) -> DensitySettings {
         match self {
             Estimate::Gaussian(Gaussian {
                 shared, shrinkage, ..
             }) => match *shared {
-                true => Settings::Lda {
+                true => DensitySettings::Lda {
                     shrinkage: *shrinkage,
                 },
-                false => Settings::Gaussian {
+                false => DensitySettings::Gaussian {
                     shrinkage: *shrinkage,
                 },
             },
-            Estimate::NaiveGaussian(NaiveGaussian { var_smoothing, .. }) => Settings::NaiveGaussian {
+            Estimate::NaiveGaussian(NaiveGaussian { var_smoothing, .. }) => DensitySettings::NaiveGaussian {
                 var_smoothing: *var_smoothing,
             },
-            Estimate::NaiveBernoulli(Bernoulli { alpha, threshold, .. }) => Settings::NaiveBernoulli {
+            Estimate::NaiveBernoulli(Bernoulli { alpha, threshold, .. }) => DensitySettings::NaiveBernoulli {
                 alpha: *alpha,
                 threshold: *threshold,
             },
             Estimate::NaiveMultinomial(Multinomial { alpha, .. }) => {
-                Settings::NaiveMultinomial { alpha: *alpha }
+                DensitySettings::NaiveMultinomial { alpha: *alpha }
             }
-            Estimate::Minimax(_) => Settings::Minimax,
+            Estimate::Minimax(_) => DensitySettings::Minimax,
         }
     }
 
-    /// Refuses an estimate whose parts do not fit each other or the number of features and classes, or
-    /// hold what no fit gives: what must be asked before an estimate from a file is used.
+    /// Rejects an estimate whose fields are inconsistent with each other or with the number of features and classes, or
+    /// have values that no fit produces. Call it before using an estimate from a file.
     pub fn check(&self, features: usize, classes: usize) -> Result<()> {
         let whole = match self {
             Estimate::Gaussian(g) => {
@@ -172,7 +184,7 @@ impl Estimate {
                     && table(
                         &g.covariances,
                         covariances,
-                        gaussian::triangle(features),
+                        class_gaussians::triangle(features),
                         f64::is_finite,
                     )
                     && g.densities().is_ok()
@@ -221,6 +233,7 @@ fn not_negative(value: f64) -> bool {
 fn distribution(priors: &[f64], classes: usize) -> bool {
     priors.len() == classes
         && priors.iter().all(|p| *p > 0.0 && *p <= 1.0)
+        // Heuristic: allows for rounded priors in a file; not measured yet.
         && (priors.iter().sum::<f64>() - 1.0).abs() < 1e-6
 }
 

@@ -1,84 +1,86 @@
-//! Statistics of unpenalised fits: standard errors, tests, confidence intervals, likelihood criteria.
+//! Statistics of unpenalised fits: standard errors, tests, confidence intervals, and information criteria.
 //!
-//! They hold for maximum likelihood only. A penalty biases the coefficients, so none of this is valid then
-//! and the caller leaves it out. Weights count rows (2 is the same row twice), so they must be the plain
-//! weights of the sample, without C; n below is their sum.
+//! The statistics hold for maximum likelihood only. A penalty biases the coefficients and invalidates them, so the
+//! caller omits them for penalised fits. Weights are frequencies (2 is the same row twice), so they must be the sample
+//! weights without the factor C; n below is their sum.
 //!
 //! **Least squares** (normal errors): Student's t with n − p degrees of freedom, from (X̃ᵀCX̃)⁻¹ times the
-//! residual variance; the log-likelihood is at the maximum-likelihood variance RSS/n, and σ counts as a
-//! parameter: AIC = −2 ln L + 2(p + 1), BIC = −2 ln L + (p + 1) ln n, like R's `AIC(lm(…))`.
+//! residual variance. The log-likelihood uses the maximum-likelihood variance RSS/n, and σ counts as a
+//! parameter: AIC = −2 ln L + 2(p + 1), BIC = −2 ln L + (p + 1) ln n, as in R's `AIC(lm(…))`.
 //!
-//! **Logistic**: z from the inverse of the Fisher information Σ cᵢ pᵢ(1 − pᵢ) x̃ᵢx̃ᵢᵀ at the estimate;
-//! AIC = −2 ln L + 2p, BIC = −2 ln L + p ln n, like R's `glm(…, family = binomial)`.
-
-pub mod distribution;
+//! **Logistic**: z statistics from the inverse of the Fisher information Σ cᵢ pᵢ(1 − pᵢ) x̃ᵢx̃ᵢᵀ at the estimate;
+//! AIC = −2 ln L + 2p, BIC = −2 ln L + p ln n, as in R's `glm(…, family = binomial)`.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::double_double::DoubleDouble;
-use crate::loss::{Logistic, Loss};
-use crate::oracle::{Layout, Rows, Weights};
-use crate::solve::least_squares::Solved;
+use wstar_data::linear::Layout;
+use wstar_numeric::double_double::DoubleDouble;
+use wstar_problem::loss::{Logistic, Loss};
+use wstar_problem::objective::{Rows, Weights};
+use wstar_solve::least_squares::Diagnostics;
 
-/// The level of confidence intervals unless another is asked for.
+/// The default level of confidence intervals: 95 %, by convention.
 pub const DEFAULT_LEVEL: f64 = 0.95;
 
-/// Which distribution the tests are by.
+/// The distribution of the test statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Student's.
+pub enum TestDistribution {
+    /// Student's t distribution.
     T,
-    /// The normal.
+    /// The normal distribution.
     Z,
 }
 
-/// One coefficient and how well it is known.
+/// A coefficient with its standard error, test and confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Coefficient {
     /// The estimate.
     pub estimate: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Estimate over standard error: t or z. None where the fit is perfect, so that no error is left.
+    /// Estimate over standard error: t or z. `None` for a perfect fit, where the standard error is 0.
     pub statistic: Option<f64>,
-    /// The probability of a statistic at least that far from 0 if the coefficient were 0.
+    /// The two-sided p-value: the probability of a statistic at least that far from 0 if the coefficient is 0.
     pub p_value: Option<f64>,
     /// The lower end of the confidence interval.
     pub lower: f64,
-    /// The upper end.
+    /// The upper end of the confidence interval.
     pub upper: f64,
 }
 
-/// A test of all coefficients but the intercept at once.
+/// The F test that all coefficients except the intercept are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FTest {
-    /// Explained over residual variance.
+    /// The ratio of explained to residual variance.
     pub statistic: f64,
-    /// Degrees of freedom of what is explained.
+    /// The degrees of freedom of the explained variance.
     pub explained: usize,
-    /// Degrees of freedom of what is left.
+    /// The degrees of freedom of the residual variance.
     pub residual: f64,
-    /// The probability of a statistic at least that large if all coefficients were 0.
+    /// The p-value: the probability of a statistic at least that large if all coefficients are 0.
     pub p_value: f64,
 }
 
-/// The statistics of a fit. Coefficients lie as the parameters do: the weights, then the intercept.
+/// The statistics of a fit. Coefficients are ordered as the parameters: the weights, then the intercept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Inference {
     /// Student's t or the normal z.
-    pub kind: Kind,
+    pub kind: TestDistribution,
     /// The level of the confidence intervals.
     pub level: f64,
-    /// Each parameter.
+    /// The statistics of each parameter.
     pub coefficients: Vec<Coefficient>,
-    /// ln L at the estimate; none where the fit is perfect, so that it is unbounded.
+    /// ln L at the estimate; `None` for a perfect fit, where it is unbounded.
     pub log_likelihood: Option<f64>,
-    /// Akaike's criterion.
+    /// Akaike's information criterion (AIC).
     pub aic: Option<f64>,
-    /// The Bayesian criterion.
+    /// The Bayesian information criterion (BIC).
     pub bic: Option<f64>,
     /// n − p.
     pub degrees_of_freedom: f64,
@@ -86,29 +88,29 @@ pub struct Inference {
     pub residual_deviation: Option<f64>,
     /// 1 − RSS/TSS, for least squares.
     pub r_squared: Option<f64>,
-    /// The same with each sum over its degrees of freedom.
+    /// R² with each sum of squares divided by its degrees of freedom.
     pub adjusted_r_squared: Option<f64>,
-    /// All weights against none, for least squares.
+    /// The F test of all weights, for least squares.
     pub f_test: Option<FTest>,
 }
 
-/// Why there are no statistics, in words.
+/// Why there are no statistics, as a sentence for the user.
 pub type Reason = String;
 
-/// Statistics of an unpenalised least-squares fit, or why there are none.
+/// The statistics of an unpenalised least-squares fit, or the reason why there are none.
 pub fn least_squares(
     rows: &Rows<'_>,
     layout: Layout,
     parameters: &[f64],
     level: f64,
 ) -> Result<Inference, Reason> {
-    let solved = Solved::new(rows, layout, parameters).map_err(|error| error.to_string())?;
+    let solved = Diagnostics::new(rows, layout, parameters).map_err(|error| error.to_string())?;
     of_least_squares(&solved, layout, parameters, level)
 }
 
-/// The same from what is known of the rows.
+/// [`least_squares`] from a factorisation that already exists.
 pub(crate) fn of_least_squares(
-    solved: &Solved,
+    solved: &Diagnostics,
     layout: Layout,
     parameters: &[f64],
     level: f64,
@@ -129,7 +131,7 @@ pub(crate) fn of_least_squares(
     })?;
     let (n, p, freedom) = (report.total_weight, report.rank as f64, report.degrees_of_freedom);
     let rss = report.residual_sum_of_squares;
-    let quantile = distribution::student_quantile(1.0 - level, freedom);
+    let quantile = wstar_numeric::tail_probabilities::student_quantile(1.0 - level, freedom);
     let errors = diagonal.iter().map(|v| deviation * v.sqrt());
     let log_likelihood =
         (rss > 0.0).then(|| -0.5 * n * ((2.0 * std::f64::consts::PI).ln() + (rss / n).ln() + 1.0));
@@ -142,14 +144,14 @@ pub(crate) fn of_least_squares(
             statistic,
             explained,
             residual: freedom,
-            p_value: distribution::fisher_tail(statistic, explained, freedom),
+            p_value: wstar_numeric::tail_probabilities::fisher_tail(statistic, explained, freedom),
         }
     });
     Ok(Inference {
-        kind: Kind::T,
+        kind: TestDistribution::T,
         level,
         coefficients: coefficients(parameters, errors, quantile, |t| {
-            distribution::student_two_sided(t, freedom)
+            wstar_numeric::tail_probabilities::student_two_sided(t, freedom)
         })?,
         log_likelihood,
         aic: log_likelihood.map(|l| -2.0 * l + 2.0 * (p + 1.0)),
@@ -164,7 +166,7 @@ pub(crate) fn of_least_squares(
     })
 }
 
-/// Statistics of an unpenalised logistic fit, or why there are none; targets are −1 or +1.
+/// The statistics of an unpenalised logistic fit, or the reason why there are none; targets are −1 or +1.
 pub fn logistic(
     rows: &Rows<'_>,
     layout: Layout,
@@ -191,7 +193,7 @@ pub fn logistic(
         targets: Cow::Borrowed(&rows.targets),
         weights: Weights::Each(Cow::Owned(information)),
     };
-    let solved = Solved::new(&informed, layout, parameters).map_err(|error| error.to_string())?;
+    let solved = Diagnostics::new(&informed, layout, parameters).map_err(|error| error.to_string())?;
     let diagonal = solved.inverse_diagonal.ok_or_else(|| {
         format!(
             "the information matrix is singular (rank {} of {}): columns depend on each other, or the classes \
@@ -200,16 +202,16 @@ pub fn logistic(
         )
     })?;
     let (n, p) = (rows.total_weight(), layout.len() as f64);
-    let quantile = distribution::normal_quantile(1.0 - level);
+    let quantile = wstar_numeric::tail_probabilities::normal_quantile(1.0 - level);
     let log_likelihood = likelihood.value();
     Ok(Inference {
-        kind: Kind::Z,
+        kind: TestDistribution::Z,
         level,
         coefficients: coefficients(
             parameters,
             diagonal.iter().map(|v| v.sqrt()),
             quantile,
-            distribution::normal_two_sided,
+            wstar_numeric::tail_probabilities::normal_two_sided,
         )?,
         log_likelihood: Some(log_likelihood),
         aic: Some(-2.0 * log_likelihood + 2.0 * p),
@@ -247,9 +249,11 @@ fn coefficients(
     let pairs = estimates.iter().zip(errors);
     pairs
         .map(|(&estimate, standard_error)| {
-            // Columns as small as numbers can be have coefficients that numbers cannot hold.
+            // The coefficient of a column of subnormal or nearly subnormal values may overflow.
             if !(quantile * standard_error).is_finite() {
-                return Err("a column is so small that its coefficient's error is beyond all numbers".into());
+                return Err(
+                    "a column is so small that the standard error of its coefficient overflows".into(),
+                );
             }
             let statistic = (standard_error > 0.0).then(|| estimate / standard_error);
             Ok(Coefficient {

@@ -1,30 +1,41 @@
-//! Whether probabilities mean what they say: of the rows that were given 0.8, do four in five have the class?
+//! Calibration curves: the observed frequency of the positive class for rows of similar predicted probability.
 //!
-//! Rows are sorted by their probability and cut into bins of about equal weight; equal probabilities stay together.
-//! Each bin's share has Wilson's interval (Wilson 1927), which keeps within 0 and 1 and is right also for few rows.
+//! Rows are sorted by their probability and cut into bins of about equal weight; equal probabilities stay
+//! together. Each bin's frequency has Wilson's interval (E. B. Wilson, Probable inference, the law of succession,
+//! and statistical inference, J. American Statistical Association 22, 1927), which stays within [0, 1] and is
+//! accurate for few rows.
 
 use rayon::prelude::*;
 
-use super::{check, weight};
-use crate::error::{Error, Result};
-use crate::inference::distribution::normal_quantile;
+use crate::metrics::{check, weight};
+use wstar_data::error::{Error, Result};
+use wstar_numeric::tail_probabilities::normal_quantile;
 
-/// Rows with similar probabilities.
+/// A bin of rows with similar probabilities.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct CalibrationBin {
-    /// Their weight.
+    /// The total weight of the rows.
     pub weight: f64,
-    /// Their mean probability.
+    /// The mean predicted probability.
     pub predicted: f64,
-    /// The share of them that is positive.
+    /// The fraction of positive rows.
     pub observed: f64,
-    /// The lower end of the share's interval.
+    /// The lower end of the confidence interval of `observed`.
     pub lower: f64,
-    /// The upper end.
+    /// The upper end of the confidence interval.
     pub upper: f64,
 }
 
-/// Bins of about equal weight, from the lowest probability up, with intervals of this confidence level.
+/// Bins of about equal weight, in increasing order of probability, with confidence intervals of the given level.
+///
+/// ```
+/// use wstar::metrics;
+/// let positive = [false, true, false, true];
+/// let bins = metrics::calibration(&positive, &[0.2, 0.2, 0.8, 0.8], None, 2, 0.95)?;
+/// assert_eq!((bins[0].predicted, bins[0].observed), (0.2, 0.5));
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn calibration(
     positive: &[bool],
     probabilities: &[f64],
@@ -51,7 +62,8 @@ pub fn calibration(
             predicted += w * probabilities[i];
             observed += if positive[i] { w } else { 0.0 };
         }
-        // What is left is shared by the bins that are left: many equal probabilities fill one, and starve no other.
+        // The remaining weight is divided by the number of remaining bins, so that many equal probabilities fill one
+        // bin without emptying the others.
         let share = left / bins.saturating_sub(found.len()).max(1) as f64;
         let last = tied.last() == order.last();
         if within > 0.0 && (last || within >= share) {
@@ -70,7 +82,7 @@ pub fn calibration(
     Ok(found)
 }
 
-/// Wilson's interval for the share of which `successes` of `trials` are a sample; no trials tell nothing.
+/// Wilson's confidence interval for a proportion, from `successes` in `trials`; with no trials it is [0, 1].
 pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<(f64, f64)> {
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::settings(format!(
@@ -78,7 +90,9 @@ pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<(f64, f64)> {
         )));
     }
     if !(0.0..=trials).contains(&successes) {
-        return Err(Error::data(format!("{successes} of {trials} is no share")));
+        return Err(Error::data(format!(
+            "{successes} of {trials} is not a proportion"
+        )));
     }
     if trials == 0.0 {
         return Ok((0.0, 1.0));
@@ -88,7 +102,7 @@ pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<(f64, f64)> {
     let extra = z * z / trials;
     let centre = (share + extra / 2.0) / (1.0 + extra);
     let half = (share * (1.0 - share) * extra + extra * extra / 4.0).sqrt() / (1.0 + extra);
-    // Rounding must not take 0 of n off 0, nor n of n off 1.
+    // The interval must contain 0 if there are no successes, and 1 if there are only successes, despite rounding.
     let lower = if successes == 0.0 {
         0.0
     } else {

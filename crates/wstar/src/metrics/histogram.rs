@@ -1,26 +1,34 @@
-//! How values are distributed: bins of equal width, side by side for several groups; and quantiles.
+//! Histograms with bins of equal width for several groups, and quantiles.
 
-use super::{check, weight};
-use crate::error::{Error, Result};
+use crate::metrics::{check, weight};
+use wstar_data::error::{Error, Result};
 
-/// The weight of each group's values in bins of equal width.
+/// A histogram of several groups, with bins of equal width.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Histogram {
-    /// The edges of the bins, one more than there are bins.
+    /// The edges of the bins: one more than the number of bins.
     pub edges: Vec<f64>,
     /// The weight in each bin, group by group.
     pub counts: Vec<Vec<f64>>,
 }
 
 impl Histogram {
-    /// The weight of the fullest bin.
+    /// The weight of the largest bin.
     pub fn highest(&self) -> f64 {
         self.counts.iter().flatten().copied().fold(0.0, f64::max)
     }
 }
 
-/// Sorts values of several groups into bins of equal width between the least and the largest; an edge belongs to the
-/// bin above it, the last one to the last bin.
+/// Counts values of several groups in bins of equal width between the smallest and the largest value. An edge belongs
+/// to the bin above it; the last edge belongs to the last bin.
+///
+/// ```
+/// use wstar::metrics;
+/// let found = metrics::histogram(&[0.0, 1.0, 1.5, 4.0], &[0, 0, 1, 1], 2, None, 4)?;
+/// assert_eq!(found.counts, [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]]);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn histogram(
     values: &[f64],
     groups: &[u32],
@@ -45,14 +53,15 @@ pub fn histogram(
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (low, high) = match low < high {
         true => (low, high),
-        // A single value gets room on both sides.
+        // If all values are equal, the range is extended on both sides. Heuristic: by ½, or by a thousandth of the
+        // value; any range shows the same histogram.
         false if low.is_finite() => {
-            let room = (0.5f64).max(low.abs() * 1e-3);
-            (low - room, low + room)
+            let extension = (0.5f64).max(low.abs() * 1e-3);
+            (low - extension, low + extension)
         }
         false => (0.0, 1.0),
     };
-    // Halves first: the difference of two large numbers may overflow.
+    // Dividing before subtracting avoids overflow of the difference.
     let width = high / bins as f64 - low / bins as f64;
     let mut counts = vec![vec![0.0; bins]; count];
     for (i, (&value, &group)) in values.iter().zip(groups).enumerate() {
@@ -64,7 +73,14 @@ pub fn histogram(
     Ok(Histogram { edges, counts })
 }
 
-/// For each share the least value that at least this share of the weight does not exceed. None of nothing.
+/// The weighted quantiles: for each share, the smallest value that is at least as large as this share of the weight.
+/// The result is empty if no row has positive weight.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::quantiles(&[3.0, 1.0, 2.0], None, &[0.5])?, [2.0]);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn quantiles(values: &[f64], weights: Option<&[f64]>, shares: &[f64]) -> Result<Vec<f64>> {
     check(values.len(), values.len(), weights)?;
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -78,7 +94,7 @@ pub fn quantiles(values: &[f64], weights: Option<&[f64]>, shares: &[f64]) -> Res
         let mut reached = 0.0;
         let found = order.iter().find(|&&i| {
             reached += weight(weights, i);
-            // Sums of shares round; a hair below is there.
+            // The tolerance allows for rounding in the sums of weights. Heuristic: 1e-12 is far above it; not measured yet.
             reached >= share * total * (1.0 - 1e-12)
         });
         values[*found.unwrap_or(&last)]

@@ -1,27 +1,31 @@
-//! How good predictions are. All of them take optional sample weights: a row of weight 2 counts as two
-//! rows. No rows (or no weight) give 0 where nothing can be said, and never a value that is not a number.
+//! Metrics of predictions. All of them take optional sample weights: a row of weight 2 counts as two
+//! rows. With no rows, or a total weight of 0, a metric is 0 unless it is documented otherwise; it is never NaN.
+//!
+//! - `threshold_curves`: ROC and precision–recall curves.
+//! - `calibration`: calibration curves.
+//! - `histogram`: histograms and quantiles.
 
 mod calibration;
-mod curve;
 mod histogram;
+mod threshold_curves;
 
 pub use calibration::{CalibrationBin, calibration, wilson};
-pub use curve::{PrecisionRecall, RankPoint, Roc, precision_recall, roc};
 pub use histogram::{Histogram, histogram, quantiles};
+pub use threshold_curves::{PrecisionRecall, RankPoint, Roc, precision_recall, roc};
 
 use rayon::prelude::*;
 
 use crate::bayes::Penalties;
-use crate::error::{Error, Result};
+use wstar_data::error::{Error, Result};
 
-/// Probabilities are kept this far from 0 in [`log_loss`].
+/// The smallest probability in [`log_loss`]. Cap: smaller probabilities are raised to it, so that the loss is finite.
 pub const LEAST_PROBABILITY: f64 = f64::EPSILON;
 
 fn weight(weights: Option<&[f64]>, i: usize) -> f64 {
     weights.map_or(1.0, |weights| weights[i])
 }
 
-/// Refuses predictions that are not one for each row.
+/// Rejects predictions or weights whose number differs from the number of rows, and invalid weights.
 fn check(rows: usize, predictions: usize, weights: Option<&[f64]>) -> Result<()> {
     if rows != predictions {
         return Err(Error::data(format!("{rows} rows but {predictions} predictions")));
@@ -38,7 +42,7 @@ fn check(rows: usize, predictions: usize, weights: Option<&[f64]>) -> Result<()>
     }
 }
 
-/// The weighted mean of a term over rows; 0 if there is no weight.
+/// The weighted mean of a term over rows; 0 if the total weight is 0.
 fn mean(rows: usize, weights: Option<&[f64]>, term: impl Fn(usize) -> f64) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for i in 0..rows {
@@ -49,7 +53,13 @@ fn mean(rows: usize, weights: Option<&[f64]>, term: impl Fn(usize) -> f64) -> f6
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// The share of rows whose class was not predicted.
+/// The fraction of rows that are misclassified.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::error(&[0, 0, 1, 1], &[0, 1, 1, 1], None)?, 0.25);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn error(truth: &[u32], predicted: &[u32], weights: Option<&[f64]>) -> Result<f64> {
     check(truth.len(), predicted.len(), weights)?;
     Ok(mean(truth.len(), weights, |i| {
@@ -57,7 +67,13 @@ pub fn error(truth: &[u32], predicted: &[u32], weights: Option<&[f64]>) -> Resul
     }))
 }
 
-/// The share of rows whose class was predicted.
+/// The fraction of rows that are classified correctly.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::accuracy(&[0, 0, 1, 1], &[0, 1, 1, 1], None)?, 0.75);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn accuracy(truth: &[u32], predicted: &[u32], weights: Option<&[f64]>) -> Result<f64> {
     check(truth.len(), predicted.len(), weights)?;
     Ok(mean(truth.len(), weights, |i| {
@@ -65,19 +81,37 @@ pub fn accuracy(truth: &[u32], predicted: &[u32], weights: Option<&[f64]>) -> Re
     }))
 }
 
-/// The mean squared deviation from a real target.
+/// The mean squared error of a real target.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::mean_squared(&[1.0, 2.0], &[1.0, 4.0], None)?, 2.0);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn mean_squared(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<f64> {
     check(truth.len(), predicted.len(), weights)?;
     Ok(mean(truth.len(), weights, |i| (truth[i] - predicted[i]).powi(2)))
 }
 
-/// The mean absolute deviation from a real target.
+/// The mean absolute error of a real target.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::mean_absolute(&[1.0, 2.0], &[1.0, 4.0], None)?, 1.0);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn mean_absolute(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<f64> {
     check(truth.len(), predicted.len(), weights)?;
     Ok(mean(truth.len(), weights, |i| (truth[i] - predicted[i]).abs()))
 }
 
-/// One minus the squared deviation over the target's variance; `None` if the target does not vary.
+/// 1 − (mean squared error)/(variance of the target); `None` if the target is constant.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::r_squared(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], None)?, Some(1.0));
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn r_squared(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<Option<f64>> {
     let unexplained = mean_squared(truth, predicted, weights)?;
     let centre = mean(truth.len(), weights, |i| truth[i]);
@@ -85,7 +119,13 @@ pub fn r_squared(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> R
     Ok((variance > 0.0).then(|| 1.0 - unexplained / variance))
 }
 
-/// The weight of the rows of each class (rows of the result) by what was predicted (columns).
+/// The confusion matrix: the weight of the rows by true class (rows) and predicted class (columns).
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::confusion(&[0, 0, 1], &[0, 1, 1], 2, None)?, [[1.0, 1.0], [0.0, 1.0]]);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn confusion(
     truth: &[u32],
     predicted: &[u32],
@@ -102,7 +142,7 @@ pub fn confusion(
     Ok(table)
 }
 
-/// The empirical risk: the mean of W(k, d) over the rows. With the 0–1 matrix it is the error.
+/// The empirical risk: the mean of W(k, d) over the rows. With the 0–1 matrix it equals the error.
 pub fn empirical_risk(
     truth: &[u32],
     decided: &[u32],
@@ -120,10 +160,17 @@ pub fn empirical_risk(
     Ok(if total > 0.0 { sum / total } else { 0.0 })
 }
 
-/// The mean of −ln p(true class). `probabilities` holds `classes` numbers a row, row by row.
+/// The mean of −ln p(true class). `probabilities` holds `classes` numbers per row, row by row.
 ///
-/// A probability is taken to be at least [`LEAST_PROBABILITY`] (2.2e-16), so that one row that was
-/// held impossible costs 36.04 and not infinity.
+/// Probabilities are clipped to at least [`LEAST_PROBABILITY`] (2.2e-16), so that a row whose true class has
+/// probability 0 costs 36.04 instead of infinity.
+///
+/// ```
+/// use wstar::metrics;
+/// let loss = metrics::log_loss(&[0, 1], &[0.5, 0.5, 0.5, 0.5], 2, None)?;
+/// assert!((loss - 2f64.ln()).abs() < 1e-15);
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn log_loss(
     truth: &[u32],
     probabilities: &[f64],
@@ -148,9 +195,15 @@ pub fn log_loss(
     }))
 }
 
-/// The area under the ROC curve: the probability that a positive row scores above a negative one, equal
-/// scores counting one half, pairs weighted by the product of their weights. `None` if there is no row of
-/// one of the two sides, or a score is not a number.
+/// The area under the ROC curve: the probability that a positive row scores above a negative one. Equal
+/// scores count one half, and pairs are weighted by the product of their weights. `None` if there are no positive rows,
+/// no negative rows, or a score is NaN.
+///
+/// ```
+/// use wstar::metrics;
+/// assert_eq!(metrics::auc(&[false, true, true], &[0.1, 0.4, 0.9], None)?, Some(1.0));
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn auc(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Result<Option<f64>> {
     check(positive.len(), scores.len(), weights)?;
     if scores.iter().any(|score| score.is_nan()) {
@@ -158,8 +211,8 @@ pub fn auc(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Result
     }
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.par_sort_unstable_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(a.cmp(&b)));
-    // Twice the weight of the pairs in the right order: with whole weights every number here is whole, and
-    // the ratio at the end is the only rounding. The cut compares with ==, so that -0 ties with 0.
+    // `twice` is twice the weight of the pairs in the right order. With integer weights every number here is an
+    // integer, and the final ratio is the only rounding. Ties are compared with ==, so that -0 ties with 0.
     let (mut twice, mut below) = (0.0, 0.0);
     let mut all_positive = 0.0;
     for tied in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
@@ -189,11 +242,11 @@ pub fn mae(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<
     Ok(mean(truth.len(), weights, |i| (truth[i] - predicted[i]).abs()))
 }
 
-/// The coefficient of determination, 1 − (squared error) / (squared error of the mean). Where the truth
-/// does not vary it is 1 if every prediction is right, else 0.
+/// The coefficient of determination, 1 − (squared error)/(squared error of the mean). For a constant
+/// target it is 1 if every prediction is right, and 0 otherwise.
 pub fn r2(truth: &[f64], predicted: &[f64], weights: Option<&[f64]>) -> Result<f64> {
     let residual = mse(truth, predicted, weights)?;
-    // About the first value that counts, so that a constant has exactly itself as mean.
+    // Centring about the first row of positive weight makes the mean of a constant exact.
     let first = (0..truth.len()).find(|&i| weight(weights, i) > 0.0);
     let first = first.map_or(0.0, |i| truth[i]);
     let centre = first + mean(truth.len(), weights, |i| truth[i] - first);
@@ -239,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn log_loss_is_finite_where_the_truth_was_held_impossible() {
+    fn log_loss_is_finite_if_the_true_class_has_probability_0() {
         let loss = log_loss(&[0, 1], &[0.25, 0.75, 0.5, 0.5], 2, None).unwrap();
         assert!((loss - (4f64.ln() + 2f64.ln()) / 2.0).abs() < 1e-15);
         let loss = log_loss(&[1], &[1.0, 0.0], 2, None).unwrap();
@@ -251,14 +304,14 @@ mod tests {
         let (truth, predicted) = ([1.0, 2.0, 3.0, 6.0], [1.0, 2.0, 4.0, 4.0]);
         assert_eq!(mse(&truth, &predicted, None).unwrap(), 1.25);
         assert_eq!(mae(&truth, &predicted, None).unwrap(), 0.75);
-        // About the mean 3 the truth spreads by (4 + 1 + 0 + 9) / 4 = 3.5.
+        // About the mean 3 the variance of the truth is (4 + 1 + 0 + 9) / 4 = 3.5.
         assert!((r2(&truth, &predicted, None).unwrap() - (1.0 - 1.25 / 3.5)).abs() < 1e-15);
         assert_eq!(r2(&[0.1; 3], &[0.1; 3], None).unwrap(), 1.0);
         assert_eq!(r2(&[0.1; 3], &[0.2; 3], None).unwrap(), 0.0);
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_nothing_is_nan() {
+    fn mismatched_lengths_are_refused_and_no_metric_is_nan() {
         assert!(error(&[0], &[], None).is_err());
         assert!(mse(&[0.0], &[0.0], Some(&[1.0, 1.0])).is_err());
         assert!(mse(&[0.0], &[0.0], Some(&[-1.0])).is_err());
@@ -271,7 +324,7 @@ mod tests {
     }
 
     proptest! {
-        /// Few different scores, so that ties are common; the definition takes every pair.
+        /// Few distinct scores make ties common; the definition sums over every pair.
         #[test]
         fn auc_is_the_share_of_ordered_pairs(
             rows in prop::collection::vec((any::<bool>(), -3i8..3, 0u8..4), 0..60)

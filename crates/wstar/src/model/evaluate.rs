@@ -1,60 +1,108 @@
-//! How well a model does on data whose target is known.
+//! Evaluation of a model on data with a known target.
 
 use serde::Serialize;
 
 use crate::bayes::Penalties;
-use crate::data::{Classes, Dataset, Target};
-use crate::error::{Error, Result};
 use crate::metrics;
 use crate::model::Model;
+use wstar_data::error::{Error, Result};
+use wstar_data::{Classes, Dataset, Target};
 
-/// How well a classifier did.
+/// The evaluation of a classifier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Evaluation {
-    /// Rows judged.
+    /// The number of rows.
     pub rows: usize,
-    /// The share of the rows (by weight) whose class was predicted wrongly.
+    /// The weighted share of misclassified rows.
     pub error: f64,
     /// One minus the error.
     pub accuracy: f64,
-    /// The mean negative log probability of the true class, for models that give probabilities.
+    /// The mean negative log-probability of the true class, for models that give probabilities.
     pub log_loss: Option<f64>,
     /// The area under the ROC curve, for two classes.
     pub auc: Option<f64>,
-    /// Rows by true class (down) and predicted class (across).
+    /// The confusion matrix: true class by row, predicted class by column.
     pub confusion: Vec<Vec<f64>>,
     /// The classes, in the order of the confusion matrix.
     pub classes: Classes,
-    /// The mean penalty, if penalties were given.
+    /// The mean penalty, if a penalty matrix was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<f64>,
 }
 
-/// How well a regression did.
+/// The evaluation of a regression.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Deviations {
-    /// Rows judged.
+    /// The number of rows.
     pub rows: usize,
-    /// The mean squared deviation.
+    /// The mean squared error.
     pub mse: f64,
-    /// The mean absolute deviation.
+    /// The mean absolute error.
     pub mae: f64,
-    /// The share of the target's variance that is explained; `None` if it has none.
+    /// The coefficient of determination R²; `None` if the target has no variance.
     pub r2: Option<f64>,
 }
 
-/// How well a model did, whatever it predicts.
+/// The evaluation of a model.
+///
+/// ```
+/// use wstar::prelude::*;
+/// let data = Dataset::measured(&[[0.0], [1.0], [2.0], [3.0]], vec![1.0, 3.0, 5.5, 7.0])?;
+/// let found = LeastSquares::l2().fit(&data)?.evaluate(&data)?;
+/// let deviations = found.real().expect("the target is real");
+/// assert!(deviations.mse < 1.0 && found.classes().is_none());
+/// # Ok::<(), wstar::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Judgement {
-    /// Of a classifier.
+    /// The evaluation of a classifier.
     Classes(Evaluation),
-    /// Of a regression.
+    /// The evaluation of a regression.
     Real(Deviations),
 }
 
-/// Judges a model on data prepared with its schema, by what it predicts; for classifiers also by the mean of
-/// these penalties.
+impl Judgement {
+    /// The evaluation of a classifier; `None` for a regression.
+    pub fn classes(&self) -> Option<&Evaluation> {
+        match self {
+            Judgement::Classes(found) => Some(found),
+            Judgement::Real(_) => None,
+        }
+    }
+
+    /// The evaluation of a regression; `None` for a classifier.
+    pub fn real(&self) -> Option<&Deviations> {
+        match self {
+            Judgement::Classes(_) => None,
+            Judgement::Real(found) => Some(found),
+        }
+    }
+}
+
+impl Model {
+    /// Evaluates the model on rows that it can [predict](Model::predict): errors for classes, deviations for a real target.
+    /// Classes are matched by name.
+    ///
+    /// ```
+    /// use wstar::prelude::*;
+    /// let data = wstar::read("@iris")?.dataset()?;
+    /// let model = Softmax::l2().fit(&data)?;
+    /// let found = model.evaluate(&data)?;
+    /// let found = found.classes().expect("iris has classes");
+    /// assert!(found.error < 0.05 && found.confusion.len() == 3);
+    /// # Ok::<(), wstar::Error>(())
+    /// ```
+    pub fn evaluate(&self, data: &Dataset) -> Result<Judgement> {
+        judge(self, data, None)
+    }
+}
+
+/// Evaluates a model on rows that it can [predict](Model::predict), as a classifier or a regression. The penalty matrix, if given,
+/// adds the mean penalty of a classifier's decisions.
 pub fn judge(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Result<Judgement> {
     if !model.predictor.is_regression() {
         let penalties = penalties.or(model.predictor.penalties());
@@ -65,14 +113,14 @@ pub fn judge(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Re
             "penalties are for classes, and the model predicts a number",
         ));
     }
-    let Target::Real(truth) = &data.target else {
-        return Err(Error::data("the data have no target to compare with").in_file(&data.source));
+    let Target::Real(truth) = data.target() else {
+        return Err(Error::data("the data have no target to compare with").in_file(data.source()));
     };
     if truth.is_empty() {
-        return Err(Error::data("there are no rows to judge").in_file(&data.source));
+        return Err(Error::data("there are no rows to evaluate").in_file(data.source()));
     }
-    let predicted = model.predictor.scores(&data.design)?.values;
-    let weights = data.weights.as_deref();
+    let predicted = model.scores(data)?.into_values();
+    let weights = data.weights();
     Ok(Judgement::Real(Deviations {
         rows: truth.len(),
         mse: metrics::mean_squared(truth, &predicted, weights)?,
@@ -81,32 +129,36 @@ pub fn judge(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Re
     }))
 }
 
-/// Judges a classifier on data prepared with its schema.
+/// Evaluates a classifier on rows that it can [predict](Model::predict).
+///
+/// ```
+/// use wstar::prelude::*;
+/// let data = Dataset::labelled(&[[0.0], [1.0], [2.0], [3.0]], &["a", "a", "b", "b"])?;
+/// let model = Logistic::l2().fit(&data)?;
+/// let found = wstar::evaluate(&model, &data)?;
+/// assert_eq!((found.error, found.auc), (0.0, Some(1.0)));
+/// # Ok::<(), wstar::Error>(())
+/// ```
 pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {
     evaluate_with(model, data, model.predictor.penalties())
 }
 
-/// Judges a classifier on data prepared with its schema, also by the mean of these penalties.
+/// Evaluates a classifier on rows that it can [predict](Model::predict), with the mean of these penalties.
 pub fn evaluate_with(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Result<Evaluation> {
-    let Target::Classes { codes, .. } = &data.target else {
-        return Err(Error::data("the data have no target to compare with").in_file(&data.source));
-    };
+    let codes = &*model.codes_of(data)?;
     if codes.is_empty() {
-        return Err(Error::data("there are no rows to judge").in_file(&data.source));
+        return Err(Error::data("there are no rows to evaluate").in_file(data.source()));
     }
-    let weights = data.weights.as_deref();
-    let scores = model.predictor.scores(&data.design)?;
-    let predicted: Vec<u32> = scores.rows().map(|row| model.predictor.decide(row)).collect();
+    let weights = data.weights();
+    let scores = model.scores(data)?;
+    let predicted = model.decide(&scores);
     let classes = model.classes.len();
-    let probabilities: Option<Vec<Vec<f64>>> = scores
-        .rows()
-        .map(|row| model.predictor.probabilities(row))
-        .collect();
+    let probabilities = model.probabilities_of(&scores);
     let error = metrics::error(codes, &predicted, weights)?;
-    let auc = match scores.columns {
+    let auc = match scores.columns() {
         1 => {
             let positive: Vec<bool> = codes.iter().map(|&code| code == 1).collect();
-            metrics::auc(&positive, &scores.values, weights)?
+            metrics::auc(&positive, scores.values(), weights)?
         }
         _ => None,
     };
@@ -115,7 +167,7 @@ pub fn evaluate_with(model: &Model, data: &Dataset, penalties: Option<&Penalties
         error,
         accuracy: 1.0 - error,
         log_loss: probabilities
-            .map(|rows| metrics::log_loss(codes, &rows.concat(), classes, weights))
+            .map(|shares| metrics::log_loss(codes, shares.values(), classes, weights))
             .transpose()?,
         auc,
         confusion: metrics::confusion(codes, &predicted, classes, weights)?,

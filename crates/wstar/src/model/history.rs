@@ -1,33 +1,34 @@
-//! How a solver came to its answer: a few hundred points of its way, however long that was.
+//! The history of a fit: objective and gap at no more than a few hundred iterations.
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::watch::Iteration;
+use wstar_data::error::{Error, Result};
+use wstar_data::run::Iteration;
 
-/// The most points that are kept.
+/// The maximum number of points. Cap: beyond it every second point is dropped.
 const MOST: usize = 256;
 
-/// The objective and its gap along the iterations of a fit, thinned out evenly where they are many.
+/// The objective and its gap along the iterations of a fit. Long histories are thinned evenly.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct History {
-    /// The iteration, from 1, over all solvers of the fit.
+    /// The iteration number, from 1, counted over all solvers of the fit.
     pub iterations: Vec<u64>,
-    /// Passes over the data so far; they start again with each problem of a fit of several.
+    /// Passes over the data so far. The count restarts with each subproblem of a fit.
     pub passes: Vec<u64>,
     /// The objective.
     pub objectives: Vec<f64>,
-    /// The solver's own estimate of the relative gap, where it had one. The certificate does not rest on it.
+    /// The solver's own estimate of the relative gap, if it had one. The certificate does not use it.
     pub gaps: Vec<Option<f64>>,
 }
 
 impl History {
-    /// How many points are kept.
+    /// The number of points.
     pub fn len(&self) -> usize {
         self.iterations.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.iterations.is_empty()
     }
@@ -41,12 +42,12 @@ impl History {
         self.gaps.push(known);
     }
 
-    /// Whether there is room for no more.
+    /// Whether the history holds the maximum number of points.
     pub(crate) fn is_full(&self) -> bool {
         self.len() >= MOST
     }
 
-    /// Keeps the first of every two points.
+    /// Keeps every second point, starting with the first.
     pub(crate) fn thin(&mut self) {
         fn halve<T>(values: &mut Vec<T>) {
             let mut at = 0;
@@ -61,7 +62,7 @@ impl History {
         halve(&mut self.gaps);
     }
 
-    /// Refuses what a damaged file may hold.
+    /// Rejects an inconsistent history, such as one from a damaged file.
     pub(crate) fn check(&self) -> Result<()> {
         let len = self.len();
         let whole = self.passes.len() == len && self.objectives.len() == len && self.gaps.len() == len;

@@ -1,65 +1,80 @@
-//! From rows to scores, from scores to classes.
+//! The predictor that a model stores: the rule that gives a row its scores and its class.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::{Estimate, Penalties, normalize};
-use crate::data::Design;
-use crate::error::{Error, Result};
-use crate::model::Hyperplane;
+use crate::bayes::{Estimate, Penalties};
 use crate::online::{Committee, Ties, argmax};
+use crate::scoring::{Ask, Linear, Scorer, answer};
+use wstar_data::Design;
+use wstar_data::error::{Error, Result};
+use wstar_data::linear::Hyperplane;
+use wstar_problem::loss::LossName;
+use wstar_problem::multiclass::{Subproblem, Subproblems};
 
-/// How a model predicts.
+/// The prediction rule of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Predictor {
-    /// By the side of one hyperplane, or the largest score of several.
+    /// The sign of the score of one hyperplane, or the largest score of several.
     Linear {
-        /// One for two classes, else one for each class.
+        /// One hyperplane for two classes, otherwise one per class.
         discriminants: Vec<Hyperplane>,
-        /// What a score of exactly 0 means.
+        /// The meaning of a score of exactly 0.
         ties: Ties,
-        /// What the scores stand for.
+        /// The meaning of the scores.
         #[serde(default)]
         link: Link,
     },
-    /// By the votes of many hyperplanes.
+    /// A vote of many hyperplanes.
     Committee {
-        /// One for two classes, else one for each class.
+        /// One committee for two classes, otherwise one per class.
         committees: Vec<Committee>,
     },
-    /// By the Bayes rule with estimated densities.
+    /// The Bayes rule with estimated densities.
     Bayes {
-        /// The densities.
+        /// The class-conditional densities.
         estimate: Estimate,
-        /// The penalty of each decision for each true class; 0–1 if not given.
+        /// The penalty of each decision for each true class; the 0–1 loss if absent.
         penalties: Option<Penalties>,
     },
 }
 
-/// What the scores of hyperplanes stand for.
+/// The meaning of the scores of hyperplanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Link {
-    /// Only their order counts.
+    /// Margins: only the order of the scores matters.
     #[default]
     Margin,
-    /// Log-odds of the positive class; with more classes, of each against the rest.
+    /// Log-odds of the positive class; with more than two classes, of each class against the rest.
     Logit,
-    /// Logarithms of probabilities, up to a constant: one for each class.
+    /// Log-probabilities up to an additive constant, one for each class.
     Softmax,
-    /// One hyperplane for each pair of classes, in the order (0, 1), (0, 2) … (1, 2) …; the later class is the
-    /// positive one, and each pair gives its winner a vote.
+    /// One hyperplane for each pair of classes, in the order (0, 1), (0, 2) … (1, 2) …. The later class of a pair is
+    /// the positive one, and each pair votes for one of its classes.
     Pairs,
     /// The prediction of a real target.
     Identity,
 }
 
 impl Link {
-    /// How many hyperplanes tell so many classes apart (0 for a real target).
+    /// The link of the models that these subproblems make.
+    pub(crate) fn of(reduction: &Subproblems) -> Self {
+        match (reduction.parts.first(), reduction.problem.loss()) {
+            (Some(Subproblem::Real), _) => Link::Identity,
+            (_, LossName::Softmax) => Link::Softmax,
+            (Some(Subproblem::Pair { .. }), _) => Link::Pairs,
+            (_, LossName::Logistic | LossName::SigmoidMse) => Link::Logit,
+            _ => Link::Margin,
+        }
+    }
+
+    /// The number of hyperplanes for this number of classes (0 for a real target).
     fn discriminants(self, classes: usize) -> usize {
         match self {
-            Link::Margin | Link::Logit => crate::online::discriminants(classes),
+            Link::Margin | Link::Logit => wstar_data::discriminants(classes),
             Link::Softmax => classes,
             Link::Pairs => classes * (classes - 1) / 2,
             Link::Identity => 1,
@@ -67,35 +82,71 @@ impl Link {
     }
 }
 
-/// The scores of rows: one column for two classes, else one for each class.
+/// A matrix with one row of numbers for each row of data. Scores have one column for two classes or a real target, and
+/// otherwise one column for each class. Probabilities have one column for each class.
+///
+/// ```
+/// use wstar::model::Scores;
+/// let scores = Scores::new(vec![0.25, 0.75, 0.5, 0.5], 2)?;
+/// assert_eq!(scores.rows().next(), Some(&[0.25, 0.75][..]));
+/// assert!(Scores::new(vec![1.0, 2.0, 3.0], 2).is_err());
+/// # Ok::<(), wstar::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scores {
-    /// Row by row.
-    pub values: Vec<f64>,
-    /// One, or as many as there are classes.
-    pub columns: usize,
+    values: Vec<f64>,
+    columns: usize,
 }
 
 impl Scores {
-    /// The scores of each row.
+    /// The matrix of these values, row by row. The number of columns must divide the number of values.
+    pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
+        match columns > 0 && values.len().is_multiple_of(columns) {
+            true => Ok(Scores { values, columns }),
+            false => Err(Error::data(format!(
+                "{} values are not rows of {columns}",
+                values.len()
+            ))),
+        }
+    }
+
+    /// All values, row by row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// All values, row by row, without a copy.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
+    /// One, or the number of classes.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The values of each row.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns)
     }
 }
 
 impl Predictor {
-    /// The scores of all rows. With two classes a positive one speaks for the last class.
-    pub fn scores(&self, design: &Design) -> Result<Scores> {
+    /// The scores of rows that are encoded and scaled. With two classes a positive score means the last class.
+    pub(super) fn scores(&self, design: &Design) -> Result<Scores> {
         Ok(match self {
             Predictor::Linear {
                 discriminants, link, ..
             } => {
+                let scorer = Scorer::Linear(Linear {
+                    weights: discriminants.iter().map(|plane| plane.weights.clone()).collect(),
+                    intercepts: discriminants.iter().map(|plane| plane.intercept).collect(),
+                    threshold: None,
+                });
+                let answers = answer(&scorer, design, Ask::Scores, true);
                 let scores = Scores {
-                    columns: discriminants.len(),
-                    values: (0..design.rows())
-                        .into_par_iter()
-                        .flat_map_iter(|i| discriminants.iter().map(move |plane| plane.score(design.row(i))))
-                        .collect(),
+                    values: answers.values,
+                    columns: answers.columns,
                 };
                 match link {
                     Link::Pairs => votes(&scores),
@@ -116,7 +167,7 @@ impl Predictor {
             }
             Predictor::Bayes { estimate, .. } => {
                 let scorer = estimate.scorer()?;
-                let joint = scorer.log_joints(design);
+                let joint = answer(&scorer, design, Ask::Scores, true).values;
                 match scorer.classes() {
                     2 => Scores {
                         columns: 1,
@@ -131,14 +182,14 @@ impl Predictor {
         })
     }
 
-    /// The class that the scores of a row decide for.
-    pub fn decide(&self, scores: &[f64]) -> u32 {
+    /// The class predicted from the scores of a row.
+    pub(super) fn decide(&self, scores: &[f64]) -> u32 {
         if let Predictor::Bayes {
             penalties: Some(penalties),
             ..
         } = self
         {
-            return penalties.decide(&posterior(scores)) as u32;
+            return penalties.decide(&shares(Ask::Probabilities, scores)) as u32;
         }
         match scores {
             [score] => u32::from(self.ties().is_positive(*score)),
@@ -146,35 +197,20 @@ impl Predictor {
         }
     }
 
-    /// The class of every row.
-    pub fn classes(&self, design: &Design) -> Result<Vec<u32>> {
-        Ok(self.scores(design)?.rows().map(|row| self.decide(row)).collect())
-    }
-
-    /// The probabilities of all classes that the scores of a row stand for; `None` if they are no log odds.
-    pub fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
+    /// The transformation from scores to probabilities; `None` if the scores do not determine probabilities.
+    pub(super) fn shares(&self) -> Option<Ask> {
         match self {
-            Predictor::Bayes { .. } => Some(posterior(scores)),
-            Predictor::Linear { link, .. } => match (link, scores) {
-                (Link::Softmax, _) | (Link::Logit, [_]) => Some(posterior(scores)),
-                (Link::Logit, _) => {
-                    // Each class against the rest gives odds of its own; their shares sum to 1.
-                    let shares = scores.iter().map(|score| posterior(&[*score])[1]);
-                    let mut shares: Vec<f64> = shares.collect();
-                    let total: f64 = shares.iter().sum();
-                    let count = shares.len() as f64;
-                    shares.iter_mut().for_each(|share| {
-                        *share = if total > 0.0 { *share / total } else { 1.0 / count };
-                    });
-                    Some(shares)
-                }
-                (Link::Margin | Link::Pairs | Link::Identity, _) => None,
+            Predictor::Bayes { .. } => Some(Ask::Probabilities),
+            Predictor::Linear { link, .. } => match link {
+                Link::Softmax => Some(Ask::Probabilities),
+                Link::Logit => Some(Ask::Odds),
+                Link::Margin | Link::Pairs | Link::Identity => None,
             },
             Predictor::Committee { .. } => None,
         }
     }
 
-    /// The hyperplanes it is made of, where it is made of hyperplanes: one for two classes, else one a class.
+    /// The hyperplanes of a linear rule: one for two classes, otherwise one per class. `None` if the rule is nonlinear.
     pub fn hyperplanes(&self) -> Option<Vec<Hyperplane>> {
         match self {
             Predictor::Linear { discriminants, .. } => Some(discriminants.clone()),
@@ -195,7 +231,7 @@ impl Predictor {
         }
     }
 
-    /// Whether it predicts a real target.
+    /// Whether the target is real.
     pub fn is_regression(&self) -> bool {
         matches!(
             self,
@@ -206,7 +242,7 @@ impl Predictor {
         )
     }
 
-    /// The penalty matrix it decides by, if it was given one.
+    /// The penalty matrix of the decisions, if one was given.
     pub fn penalties(&self) -> Option<&Penalties> {
         match self {
             Predictor::Bayes { penalties, .. } => penalties.as_ref(),
@@ -221,7 +257,7 @@ impl Predictor {
         }
     }
 
-    /// Refuses a predictor whose parts do not fit each other, as a damaged file may hold.
+    /// Rejects an inconsistent predictor, such as one from a damaged file.
     pub(crate) fn check(&self, features: usize, classes: usize) -> Result<()> {
         if self.is_regression() != (classes == 0) || classes == 1 {
             return Err(Error::model("the predictor does not fit the number of classes"));
@@ -235,7 +271,7 @@ impl Predictor {
                 Ok(())
             } else {
                 Err(Error::model(format!(
-                    "{count} discriminants do not tell {classes} classes apart"
+                    "{count} discriminants do not match {classes} classes"
                 )))
             }
         };
@@ -271,7 +307,7 @@ impl Predictor {
     }
 }
 
-/// The votes that pairs of classes give each class; ties are broken by the scores, which add less than a vote.
+/// The votes of all pairs for each class. Scores break ties; their sum stays below one vote.
 fn votes(pairs: &Scores) -> Scores {
     let mut classes = 2;
     while classes * (classes - 1) / 2 < pairs.columns {
@@ -287,7 +323,7 @@ fn votes(pairs: &Scores) -> Scores {
             for second in first + 1..classes {
                 let score = scores.next().copied().unwrap_or_default();
                 let winner = if score > 0.0 { second } else { first };
-                // Bounded by 1/3 over all pairs of a class, so that no sum of scores outweighs a vote.
+                // At most 1/3 in sum over all pairs of a class, so that the scores never outweigh a vote.
                 let tie = score / (3.0 * (1.0 + score.abs()) * classes as f64);
                 votes[winner] += 1.0;
                 votes[second] += tie;
@@ -301,12 +337,9 @@ fn votes(pairs: &Scores) -> Scores {
     }
 }
 
-/// Probabilities from log odds (one score) or log densities (one a class).
-fn posterior(scores: &[f64]) -> Vec<f64> {
-    let mut values = match scores {
-        [log_odds] => vec![0.0, *log_odds],
-        _ => scores.to_vec(),
-    };
-    normalize(&mut values);
-    values
+/// The probabilities of all classes.
+fn shares(ask: Ask, scores: &[f64]) -> Vec<f64> {
+    let mut shares = vec![0.0; ask.columns(scores.len())];
+    ask.answer(scores, &mut shares);
+    shares
 }

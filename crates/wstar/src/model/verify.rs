@@ -1,72 +1,114 @@
-//! Re-checks a model's certificate from the data alone. Nothing is taken from the fit but its claim.
+//! Verification: recomputes a model's certificate from the data. Of the fit, only the claim is used.
 
 use crate::bayes::{Estimate, minimax};
-use crate::certify::{
-    AGREEMENT, Certificate, LargestMargin, LeastError, MistakeBound, RunConditions, Separation, agree,
-    duality, least_error, likelihood, recompute_mistakes, recompute_separation, stationarity,
+use crate::certificate::{
+    Certificate, MistakeBound, RunConditions, Separation, maximum_likelihood, recompute_mistakes,
+    recompute_separation,
 };
-use crate::data::{Classes, Dataset, Portions};
-use crate::error::{Error, Result};
-use crate::fit::hard_margin::all_sides;
-use crate::model::{Model, Predictor};
-use crate::online::{Examples, InMemory, Order, Streamed, label};
-use crate::reduction::{PartBlocks, Reduction, Totals};
-use crate::settings::{ClassWeights, Rule};
-use crate::watch::Status;
+use crate::model::{Model, Predictor, statements};
+use crate::online::{Examples, InMemory, Order, label};
+use crate::settings::{Rule, Settings, Strength};
+use wstar_certify::duality;
+use wstar_certify::stationarity::stationarity;
+use wstar_data::error::Remedy;
+use wstar_data::error::{Error, Result};
+use wstar_data::read::dataset_stream::DatasetStream;
+use wstar_data::run::Status;
+use wstar_data::setting::Setting;
+use wstar_data::{Classes, Dataset, DatasetChunks, Objection, Quantity};
+use wstar_numeric::agreement::{AGREEMENT, agree};
+use wstar_problem::multiclass::ClassWeights;
+use wstar_problem::multiclass::row_costs;
+use wstar_problem::multiclass::{SubproblemBlocks, Subproblems, Totals};
+use wstar_separate::least_error::error_certificate;
+use wstar_separate::least_error::error_certificate::LeastError;
+use wstar_separate::margin::margin_certificate::LargestMargin;
+use wstar_separate::proof::all_sides;
 
-/// What re-checking a claim led to.
+/// The result of a verification.
+///
+/// ```
+/// use wstar::prelude::*;
+/// let data = Dataset::measured(&[[0.0], [1.0], [2.0], [3.0]], vec![1.0, 3.0, 5.5, 7.0])?;
+/// let found = LeastSquares::l2().fit(&data)?.verify(&data)?;
+/// assert!(found.holds() && found.objections.is_empty() && found.certificate.holds());
+/// # Ok::<(), wstar::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
-    /// Why the claim does not hold on these data; empty if it does.
-    pub objections: Vec<String>,
-    /// The claim as recomputed.
+#[non_exhaustive]
+pub struct Verification {
+    /// The reasons why the claim does not hold on these data; empty if it holds.
+    pub objections: Vec<Objection>,
+    /// The recomputed certificate.
     pub certificate: Certificate,
 }
 
-impl Verdict {
+impl Verification {
     /// Whether the claim holds on these data.
     pub fn holds(&self) -> bool {
         self.objections.is_empty()
     }
 }
 
-/// Recomputes the certificate of a model from data that do not fit into memory: one pass, or two where C or the
-/// class weights depend on the number of rows. Only for methods that minimise a loss.
-pub fn verify_stream(model: &Model, stream: &mut Streamed) -> Result<Verdict> {
-    if !model.method.is_convex() {
+impl Model {
+    /// Recomputes the certificate from the training rows, scaled or not.
+    ///
+    /// ```
+    /// use wstar::prelude::*;
+    /// let data = Dataset::measured(&[vec![0.0], vec![1.0], vec![2.0]], vec![1.0, 3.0, 5.5])?;
+    /// let model = LeastSquares::l2().fit(&data)?;
+    /// let verification = model.verify(&data)?;
+    /// assert!(verification.holds(), "{:?}", verification.objections);
+    /// # Ok::<(), wstar::Error>(())
+    /// ```
+    pub fn verify(&self, data: &Dataset) -> Result<Verification> {
+        verify(self, data)
+    }
+}
+
+/// Recomputes the certificate of a model from data that do not fit into memory. This takes one pass, or two if C or the
+/// class weights depend on the number of rows. Only methods that minimise a loss are supported.
+pub fn verify_stream(model: &Model, stream: &mut DatasetStream) -> Result<Verification> {
+    if !model.method().is_convex() {
         return Err(Error::settings(format!(
             "a {} model is not verified from a stream",
-            model.method.name()
+            model.method().name()
         ))
-        .hint("leave --stream out"));
+        .remedy(Remedy::LeaveOut(Setting::Stream)));
     }
     let mut objections = Vec::new();
     let certificate = verify_optimum(stream, model, &mut objections)?;
-    Ok(Verdict {
+    Ok(Verification {
         objections,
         certificate,
     })
 }
 
-/// Recomputes the certificate of a model from data prepared with its schema.
-pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
+/// Recomputes the certificate of a model from rows that it can [predict](Model::predict).
+///
+/// ```
+/// use wstar::prelude::*;
+/// let data = Dataset::labelled(&[[0.0], [1.0], [2.0], [3.0]], &["a", "a", "b", "b"])?;
+/// let model = Svm::l2().fit(&data)?;
+/// assert!(wstar::verify(&model, &data)?.holds());
+/// // With another second row the certificate does not hold.
+/// let other = Dataset::labelled(&[[0.0], [1.9], [2.0], [3.0]], &["a", "a", "b", "b"])?;
+/// let found = wstar::verify(&model, &other)?;
+/// assert!(!found.holds() && !found.objections.is_empty());
+/// # Ok::<(), wstar::Error>(())
+/// ```
+pub fn verify(model: &Model, data: &Dataset) -> Result<Verification> {
+    let data = &*model.rows_of(data)?;
     if data.classes().map_or(0, Classes::len) != model.classes.len()
         || data.classes().is_some_and(|classes| classes != &model.classes)
     {
-        return Err(Error::data("the classes of the data are not those of the model").in_file(&data.source));
+        return Err(Error::data("the classes of the data are not those of the model").in_file(data.source()));
     }
     let mut objections = Vec::new();
-    let rows = (0..data.rows()).filter(|&i| data.weight(i) > 0.0).count() as u64;
-    if rows != model.fit.rows && !model.method.is_convex() {
-        objections.push(format!(
-            "the model was trained on {} rows, these are {rows}",
-            model.fit.rows
-        ));
-    }
     let certificate = match &model.certificate {
         Certificate::MistakeBound { parts } => {
             let (codes, _) = data.require_classes()?;
-            let mut examples = match model.settings.multiset {
+            let mut examples = match model.settings.is_multiset() {
                 true => InMemory::multiset(data, codes, Order::Cyclic)?,
                 false => InMemory::new(data, codes, Order::Cyclic),
             };
@@ -85,24 +127,29 @@ pub fn verify(model: &Model, data: &Dataset) -> Result<Verdict> {
         }
         Certificate::MinError(claim) => verify_least_error(data, model, claim, &mut objections)?,
         Certificate::HardMargin { parts } => verify_hard_margin(data, model, parts, &mut objections)?,
-        // Batches went by one after the other; all rows together can still be asked.
+        // A model fitted in batches has no certificate, but its certificate can be computed from all rows together.
         Certificate::None if matches!(model.predictor, Predictor::Bayes { .. }) => {
             verify_estimate(data, model, &mut objections)?
         }
         Certificate::None => {
-            objections.push("the model carries no claim: its data went by only once".into());
+            objections.push(Objection::NoCertificate);
             Certificate::None
         }
     };
-    Ok(Verdict {
+    statements::compare(model, data, &certificate, &mut objections)?;
+    Ok(Verification {
         objections,
         certificate,
     })
 }
 
-fn object(objections: &mut Vec<String>, what: &str, claimed: f64, found: f64) {
+fn object(objections: &mut Vec<Objection>, quantity: Quantity, claimed: f64, found: f64) {
     if !agree(claimed, found) {
-        objections.push(format!("{what} is claimed to be {claimed}, and is {found}"));
+        objections.push(Objection::Differs {
+            quantity,
+            claimed,
+            found,
+        });
     }
 }
 
@@ -110,39 +157,44 @@ fn verify_mistakes(
     examples: &mut dyn Examples,
     model: &Model,
     claims: &[MistakeBound],
-    objections: &mut Vec<String>,
+    objections: &mut Vec<Objection>,
 ) -> Result<Certificate> {
     let parts = recompute_mistakes(examples, claims)?;
     if claims.iter().map(|claim| claim.updates).sum::<u64>() != model.fit.iterations {
-        objections.push("the bound is claimed for another number of updates than the model's".into());
+        objections.push(Objection::OtherUpdates);
     }
-    // By the worst-classified rule an example can come back at any time.
-    let repeats = (model.settings.rule != Some(Rule::Worst)).then_some(model.fit.passes);
-    let conditions = RunConditions::of(&model.settings, repeats, claims.len());
+    // Under the worst-classified rule an example can recur at any time, so the passes do not bound its repeats.
+    let Settings::Perceptrons(settings) = &model.settings else {
+        return Err(Error::model("a mistake bound is claimed for another method"));
+    };
+    let repeats = (settings.rule != Some(Rule::Worst)).then_some(model.fit.passes);
+    let start = settings.start.as_deref();
+    let conditions = RunConditions::of(&settings.update_rule(), start, repeats, claims.len());
     for ((claim, found), conditions) in claims.iter().zip(&parts).zip(&conditions) {
         if &claim.conditions != conditions {
-            objections.push("the bound is claimed for another run than the model's settings make".into());
+            objections.push(Objection::OtherRun);
         }
-        // A separator of 0 stands for the number of looks: every example misses the whole margin.
+        // A separator of 0 claims the trivial bound, the number of examples visited: every slack is the whole margin.
         let norm = claim.separator.lifted_norm();
         if norm != 0.0 {
-            object(objections, "the separator's norm", 1.0, norm);
+            object(objections, Quantity::SeparatorNorm, 1.0, norm);
         }
-        object(objections, "the radius", claim.radius, found.radius);
-        // Rounding may leave a slack of a few ulps where there is none.
+        object(objections, Quantity::Radius, claim.radius, found.radius);
+        // Rounding may leave a slack of a few ulps where the exact slack is 0.
         if (claim.slack - found.slack).abs() > AGREEMENT * (found.radius + claim.slack) {
-            objections.push(format!(
-                "the slack is claimed to be {}, and is {}",
-                claim.slack, found.slack
-            ));
+            objections.push(Objection::Differs {
+                quantity: Quantity::Slack,
+                claimed: claim.slack,
+                found: found.slack,
+            });
         }
         match (claim.bound, found.bound) {
-            (Some(claimed), Some(bound)) => object(objections, "the bound", claimed, bound),
-            (None, None) => objections.push("no bound on the number of mistakes is known".into()),
-            _ => objections.push("the bound does not follow from the data".into()),
+            (Some(claimed), Some(bound)) => object(objections, Quantity::Bound, claimed, bound),
+            (None, None) => objections.push(Objection::NoMistakeBound),
+            _ => objections.push(Objection::MistakeBound),
         }
         if found.bound.is_some_and(|bound| found.updates as f64 > bound) {
-            objections.push(format!("{} updates exceed the bound", found.updates));
+            objections.push(Objection::UpdatesExceedBound(found.updates));
         }
     }
     if model.fit.status == Status::Converged
@@ -162,9 +214,7 @@ fn verify_mistakes(
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
         if wrong > 0 {
-            objections.push(format!(
-                "the hyperplane is claimed to make no mistake, and makes {wrong}"
-            ));
+            objections.push(Objection::Mistakes(wrong));
         }
     }
     Ok(Certificate::MistakeBound { parts })
@@ -174,71 +224,76 @@ fn verify_separation(
     examples: &mut dyn Examples,
     model: &Model,
     claims: &[Separation],
-    objections: &mut Vec<String>,
+    objections: &mut Vec<Objection>,
 ) -> Result<Certificate> {
     if let Predictor::Linear { discriminants, .. } = &model.predictor
         && !discriminants
             .iter()
             .eq(claims.iter().map(|claim| &claim.hyperplane))
     {
-        objections.push("the margins are claimed for other hyperplanes than the model's".into());
+        objections.push(Objection::OtherHyperplanes);
     }
-    let settings = &model.settings;
-    if claims.iter().any(|claim| {
-        claim.intercept == settings.no_intercept || settings.epsilon.is_some_and(|e| e != claim.epsilon)
-    }) {
-        objections.push("the margins are claimed under other settings than the model's".into());
+    let Settings::Kozinec(settings) = &model.settings else {
+        return Err(Error::model(
+            "an interval of the margin is claimed for another method",
+        ));
+    };
+    if claims
+        .iter()
+        .any(|claim| claim.intercept != settings.intercept || claim.epsilon != settings.epsilon)
+    {
+        objections.push(Objection::OtherSettings);
     }
     let parts = recompute_separation(examples, claims)?;
     for (claim, found) in claims.iter().zip(&parts) {
         let scale = AGREEMENT * found.upper.max(claim.upper);
         if (claim.lower - found.lower).abs() > scale {
-            objections.push(format!(
-                "the margin is claimed to be {}, and is {}",
-                claim.lower, found.lower
-            ));
+            objections.push(Objection::Differs {
+                quantity: Quantity::Margin,
+                claimed: claim.lower,
+                found: found.lower,
+            });
         }
-        object(
-            objections,
-            "the upper end of the interval",
-            claim.upper,
-            found.upper,
-        );
+        object(objections, Quantity::UpperEnd, claim.upper, found.upper);
         if !found.holds() {
-            objections.push(format!(
-                "the interval [{}, {}] is not within {} of its upper end",
-                found.lower, found.upper, found.epsilon
-            ));
+            objections.push(Objection::Interval {
+                lower: found.lower,
+                upper: found.upper,
+                epsilon: found.epsilon,
+            });
         }
     }
     Ok(Certificate::Separation { parts })
 }
 
-/// Recomputes the gap, or the slopes, of every problem that the model was made of.
+/// Recomputes the duality gap, or the stationarity, of every subproblem of the model.
 fn verify_optimum(
-    data: &mut dyn Portions,
+    data: &mut dyn DatasetChunks,
     model: &Model,
-    objections: &mut Vec<String>,
+    objections: &mut Vec<Objection>,
 ) -> Result<Certificate> {
     let Predictor::Linear { discriminants, .. } = &model.predictor else {
         return Err(Error::model(
             "an optimum is claimed for a model without hyperplanes",
         ));
     };
-    let settings = &model.settings;
-    // C and class weights that depend on the rows take a pass of their own.
-    let counted = settings.lambda.is_some() || settings.class_weight == Some(ClassWeights::Balanced);
+    let Some(settings) = model.settings.regularized() else {
+        return Err(Error::model("an optimum is claimed for another method"));
+    };
+    // C or class weights that depend on the rows need a pass over the rows first.
+    let counted = matches!(settings.strength, Strength::Lambda(_))
+        || settings.class_weight == Some(ClassWeights::Balanced);
     let totals = if counted {
         Totals::of(data)?
     } else {
         Totals::UNCOUNTED
     };
-    let reduction = Reduction::new(settings, &model.classes, model.schema.features, &totals)?;
-    let definition = &reduction.definition;
-    let layout = definition.layout;
-    // A model with an intercept where its settings allow none is not the optimum of these settings.
+    let reduction = settings.reduction(&model.classes, model.schema.features, &totals)?;
+    let problem = &reduction.problem;
+    let layout = problem.layout();
+    // A model with an intercept cannot be the optimum of settings without one.
     if !layout.intercept && discriminants.iter().any(|plane| plane.intercept != 0.0) {
-        objections.push("the model has an intercept, and its settings allow none".into());
+        objections.push(Objection::ForbiddenIntercept);
     }
     let mut parameters = Vec::with_capacity(discriminants.len() * layout.width());
     for plane in discriminants {
@@ -252,14 +307,14 @@ fn verify_optimum(
         .parts
         .iter()
         .zip(parameters.chunks_exact(layout.len().max(1)));
-    let tol = settings.tol();
+    let tol = settings.tol;
     match &model.certificate {
-        Certificate::Stationarity { parts: claims } if !definition.is_convex() => {
+        Certificate::Stationarity { parts: claims } if !problem.is_convex() => {
             let mut parts = Vec::new();
             for (claim, (&part, point)) in claims.iter().zip(points) {
                 let found = stationarity(
-                    &mut PartBlocks::new(data, &reduction, part),
-                    definition,
+                    &mut SubproblemBlocks::new(data, &reduction, part),
+                    problem,
                     point,
                     tol,
                 )?;
@@ -269,12 +324,12 @@ fn verify_optimum(
             check_claims(claims.len(), &reduction, objections);
             Ok(Certificate::Stationarity { parts })
         }
-        Certificate::DualityGap { parts: claims } if definition.is_convex() => {
+        Certificate::DualityGap { parts: claims } if problem.is_convex() => {
             let mut parts = Vec::new();
             for (claim, (&part, point)) in claims.iter().zip(points) {
                 let dual = claim.dual_point.clone();
-                let mut blocks = PartBlocks::new(data, &reduction, part);
-                let found = duality::certify(&mut blocks, definition, point, dual, tol)?;
+                let mut blocks = SubproblemBlocks::new(data, &reduction, part);
+                let found = duality::certify(&mut blocks, problem, point, dual, tol)?;
                 objections.extend(claim.objections(&found));
                 parts.push(found);
             }
@@ -289,7 +344,7 @@ fn verify_hard_margin(
     data: &Dataset,
     model: &Model,
     claims: &[LargestMargin],
-    objections: &mut Vec<String>,
+    objections: &mut Vec<Objection>,
 ) -> Result<Certificate> {
     let Predictor::Linear { discriminants, .. } = &model.predictor else {
         return Err(Error::model(
@@ -299,31 +354,31 @@ fn verify_hard_margin(
     let mut parts = Vec::new();
     let sides = all_sides(&model.classes);
     for ((claim, plane), sides) in claims.iter().zip(discriminants).zip(sides) {
-        if claim.intercept == model.settings.no_intercept || (!claim.intercept && plane.intercept != 0.0) {
-            objections.push("the claim is about other hyperplanes than the settings allow".into());
+        if claim.intercept != model.settings.has_intercept() || (!claim.intercept && plane.intercept != 0.0) {
+            objections.push(Objection::ForbiddenHyperplanes);
         }
-        let found = claim.recompute(&data.design, &sides.signs(data)?, plane);
+        let found = claim.recompute(data.design(), &sides.signs(data)?, plane);
         objections.extend(claim.objections(&found));
         parts.push(found);
     }
     Ok(Certificate::HardMargin { parts })
 }
 
-fn check_claims(claims: usize, reduction: &Reduction, objections: &mut Vec<String>) {
+fn check_claims(claims: usize, reduction: &Subproblems, objections: &mut Vec<Objection>) {
     if claims != reduction.parts.len() {
-        objections.push(format!(
-            "{claims} claims are made, and there are {} problems",
-            reduction.parts.len()
-        ));
+        objections.push(Objection::Claims {
+            claims,
+            problems: reduction.parts.len(),
+        });
     }
 }
 
-/// Counts the errors of the hyperplane, and checks the proof that none makes fewer.
+/// Counts the errors of the hyperplane, and checks the proof that no hyperplane makes fewer.
 fn verify_least_error(
     data: &Dataset,
     model: &Model,
     claim: &LeastError,
-    objections: &mut Vec<String>,
+    objections: &mut Vec<Objection>,
 ) -> Result<Certificate> {
     let Predictor::Linear { discriminants, .. } = &model.predictor else {
         return Err(Error::model(
@@ -333,14 +388,22 @@ fn verify_least_error(
     let [plane] = discriminants.as_slice() else {
         return Err(Error::model("a least error is claimed for several hyperplanes"));
     };
-    if model.settings.no_intercept && plane.intercept != 0.0 {
-        objections.push("the model has an intercept, and its settings allow none".into());
+    if !model.settings.has_intercept() && plane.intercept != 0.0 {
+        objections.push(Objection::ForbiddenIntercept);
     }
-    let found = least_error::recompute(data, &model.settings, plane, claim, objections)?;
+    let costs = row_costs(data, model.settings.class_weight())?;
+    let found = error_certificate::recompute(
+        data,
+        model.settings.has_intercept(),
+        &costs,
+        plane,
+        claim,
+        objections,
+    )?;
     Ok(Certificate::MinError(found))
 }
 
-fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<String>) -> Result<Certificate> {
+fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<Objection>) -> Result<Certificate> {
     let Predictor::Bayes { estimate, .. } = &model.predictor else {
         return Err(Error::model(
             "a likelihood is claimed for a model without densities",
@@ -348,20 +411,16 @@ fn verify_estimate(data: &Dataset, model: &Model, objections: &mut Vec<String>) 
     };
     let certificate = certify_estimate(data, estimate)?;
     if !certificate.holds() {
-        objections.push(match &certificate {
-            Certificate::EnclosingBall { relative_gap, .. } => {
-                format!("a ball is larger than the smallest one by up to {relative_gap:e} of its radius")
-            }
-            Certificate::MaximumLikelihood { deviation, .. } => {
-                format!("a parameter deviates by {deviation:e} from what the data give")
-            }
-            _ => "it does not hold".into(),
+        objections.push(match certificate {
+            Certificate::EnclosingBall { relative_gap, .. } => Objection::Ball { relative_gap },
+            Certificate::MaximumLikelihood { deviation, .. } => Objection::Parameter { deviation },
+            _ => Objection::DoesNotHold,
         });
     }
     Ok(certificate)
 }
 
-/// The certificate of estimated densities, from the data.
+/// The certificate of estimated densities, computed from the data.
 pub(crate) fn certify_estimate(data: &Dataset, estimate: &Estimate) -> Result<Certificate> {
     Ok(match estimate {
         Estimate::Minimax(balls) => {
@@ -373,7 +432,7 @@ pub(crate) fn certify_estimate(data: &Dataset, estimate: &Estimate) -> Result<Ce
             Certificate::EnclosingBall { radii, relative_gap }
         }
         _ => {
-            let found = likelihood::recompute(data, estimate)?;
+            let found = maximum_likelihood::recompute(data, estimate)?;
             Certificate::MaximumLikelihood {
                 deviation: found.deviation,
                 log_likelihood: found.log_likelihood,

@@ -1,8 +1,9 @@
-//! Where the examples of a pass come from: memory, in some order, or a stream.
+//! Sources of the examples of a pass: rows in memory, in some order, or a stream.
 //!
-//! Rows in memory are a list, or a multiset: then a weight of `w` stands for `w` equal rows (the last one for what `w` has
-//! beyond a whole number), and a shuffled order depends on the rows and the seed alone, not on where the rows stand. A run
-//! over weighted rows is then the run over the same rows repeated, in whatever order.
+//! Rows in memory are treated as a list or as a multiset. In a multiset a weight of `w` stands for `w` equal rows; the
+//! last of them carries the fractional part of `w`. A shuffled order of a multiset depends only on the rows and the
+//! seed, not on the positions of the rows. A run over weighted rows therefore equals the run over the same rows
+//! repeated, in any order.
 
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -15,39 +16,40 @@ use rayon::prelude::*;
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, Row};
-use crate::error::{Error, Result};
+use wstar_data::error::{Error, Result};
+use wstar_data::read::dataset_stream::DatasetStream;
+use wstar_data::{Dataset, Row};
 
-/// Examples of a batch.
+/// Examples per batch. Heuristic: trades memory against parallelism within a batch; not measured yet.
 const BATCH: usize = 1 << 13;
 
-/// More examples than this are not made of weights.
+/// The largest number of examples that weights may stand for. Cap: beyond it, [`InMemory::multiset`] returns an error.
 const MOST_LOOKS: f64 = (1u64 << 28) as f64;
 
 /// One example.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
-    /// Its row, from 0: the same in every pass.
+    /// The row index, from 0; the same in every pass.
     pub id: u64,
     /// Its features.
     pub row: Row<'a>,
     /// Its class.
     pub class: u32,
-    /// How much it counts.
+    /// The sample weight.
     pub weight: f64,
 }
 
-/// A set of examples that can be passed over, once or repeatedly.
+/// A set of examples that can be visited once or repeatedly.
 pub trait Examples {
-    /// Visits the examples of pass `pass` (from 0) until the visitor breaks off.
+    /// Visits the examples of pass `pass` (from 0) until the visitor stops.
     fn pass(
         &mut self,
         pass: u64,
         visit: &mut dyn FnMut(Example<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>>;
 
-    /// Visits all examples of pass `pass` in the same order, as many at a time as lie in memory, for visitors that work on
-    /// them side by side.
+    /// Visits all examples of pass `pass` in the same order, in batches as large as the memory holds, for visitors that
+    /// process a batch in parallel.
     fn batches(&mut self, pass: u64, visit: &mut dyn FnMut(&[Example<'_>])) -> Result<()> {
         let _ = self.pass(pass, &mut |example| {
             visit(&[example]);
@@ -57,13 +59,41 @@ pub trait Examples {
     }
 }
 
-/// The order of a pass.
+/// A stream is read one chunk at a time, in the order of the rows.
+impl Examples for DatasetStream {
+    fn pass(
+        &mut self,
+        _pass: u64,
+        visit: &mut dyn FnMut(Example<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        self.rewind()?;
+        let mut id = 0;
+        while let Some(data) = self.next_chunk()? {
+            let (codes, _) = data.require_classes()?;
+            for (i, &class) in codes.iter().enumerate() {
+                let example = Example {
+                    id,
+                    row: data.design().row(i),
+                    class,
+                    weight: data.weight(i),
+                };
+                id += 1;
+                if example.weight > 0.0 && visit(example)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// The order of the examples in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// As the rows stand.
+    /// The order of the rows.
     Cyclic,
-    /// Shuffled anew for every pass, from this seed.
+    /// Shuffled again for every pass, from this seed.
     Shuffled(u64),
 }
 
@@ -73,13 +103,13 @@ pub struct InMemory<'a> {
     data: &'a Dataset,
     codes: &'a [u32],
     order: Order,
-    /// The examples of a pass before they are shuffled.
+    /// The examples of a pass before shuffling.
     looks: Vec<Look>,
-    /// The order of this pass.
+    /// The order of the current pass, as positions in `looks`.
     places: Vec<u32>,
 }
 
-/// An example to come: a row, and how much it counts.
+/// A row and its weight for one visit.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     row: u32,
@@ -87,7 +117,7 @@ struct Look {
 }
 
 impl<'a> InMemory<'a> {
-    /// The rows of a data set with these class codes; rows of weight 0 do not exist.
+    /// The rows of a data set with these class codes; rows of weight 0 are left out.
     pub fn new(data: &'a Dataset, codes: &'a [u32], order: Order) -> Self {
         let rows = (0..codes.len()).filter(|&i| data.weight(i) > 0.0);
         let looks = rows.map(|i| Look {
@@ -97,14 +127,14 @@ impl<'a> InMemory<'a> {
         InMemory::of(data, codes, order, looks.collect())
     }
 
-    /// The rows as a multiset; an error if the weights add up to more examples than can be made of them.
+    /// The rows as a multiset. Returns an error if the weights add up to too many examples.
     pub fn multiset(data: &'a Dataset, codes: &'a [u32], order: Order) -> Result<Self> {
         let total: f64 = (0..codes.len()).map(|i| data.weight(i).ceil()).sum();
         if total > MOST_LOOKS {
             return Err(Error::data(format!(
-                "the weights stand for {total:.0} rows, which is more than can be passed over one by one"
+                "the weights stand for {total:.0} rows, which is more than can be visited one by one"
             ))
-            .hint("divide all weights by the same number"));
+            .remedy("divide all weights by the same number"));
         }
         let mut rows: Vec<u32> = (0..codes.len() as u32)
             .filter(|&i| data.weight(i as usize) > 0.0)
@@ -112,11 +142,11 @@ impl<'a> InMemory<'a> {
         if let Order::Shuffled(_) = order {
             let marks: Vec<u64> = (0..codes.len())
                 .into_par_iter()
-                .map(|i| mark(data.design.row(i), codes[i]))
+                .map(|i| mark(data.design().row(i), codes[i]))
                 .collect();
             rows.par_sort_unstable_by(|&a, &b| {
                 let (a, b) = (a as usize, b as usize);
-                let alike = || compare(data.design.row(a), data.design.row(b));
+                let alike = || compare(data.design().row(a), data.design().row(b));
                 marks[a]
                     .cmp(&marks[b])
                     .then_with(|| codes[a].cmp(&codes[b]))
@@ -148,26 +178,26 @@ impl<'a> InMemory<'a> {
         if let Order::Shuffled(seed) = self.order {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream(pass);
-            // From the same start each time, so that a pass depends on its number alone.
+            // Sorting first makes the order depend on the seed and the pass number alone.
             self.places.sort_unstable();
             self.places.shuffle(&mut random);
         }
     }
 
-    /// The example at this place before shuffling.
+    /// The example at this position of the unshuffled order.
     fn at(&self, place: u32) -> Example<'_> {
         let Look { row, weight } = self.looks[place as usize];
         let i = row as usize;
         Example {
             id: i as u64,
-            row: self.data.design.row(i),
+            row: self.data.design().row(i),
             class: self.codes[i],
             weight,
         }
     }
 }
 
-/// The entries of a row that are not 0, however it is stored.
+/// The nonzero entries of a row, in any storage format.
 fn entries(row: Row<'_>) -> Vec<(usize, f64)> {
     let mut entries = Vec::with_capacity(row.stored());
     row.for_each(|j, value| {
@@ -178,7 +208,7 @@ fn entries(row: Row<'_>) -> Vec<(usize, f64)> {
     entries
 }
 
-/// A number that equal rows of a class share.
+/// A hash of a row and its class; equal rows of a class have equal hashes.
 fn mark(row: Row<'_>, class: u32) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u32(class);
@@ -191,7 +221,7 @@ fn mark(row: Row<'_>, class: u32) -> u64 {
     hasher.finish()
 }
 
-/// Some order of rows in which only equal ones are equal.
+/// An order of rows in which only equal rows compare equal.
 fn compare(a: Row<'_>, b: Row<'_>) -> Ordering {
     let (a, b) = (entries(a), entries(b));
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
@@ -234,7 +264,7 @@ mod tests {
     ) -> Vec<(Vec<f64>, u32, f64)> {
         let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
         let mut data = Dataset::labelled(&rows, labels).unwrap();
-        data.weights = weights;
+        data = data.with_weights(weights).unwrap();
         let (codes, _) = data.require_classes().unwrap();
         let mut examples = InMemory::multiset(&data, codes, Order::Shuffled(7)).unwrap();
         let mut seen = Vec::new();
@@ -248,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_is_a_number_of_rows_wherever_they_stand() {
+    fn a_weight_is_a_number_of_rows_in_any_order() {
         let (a, b, c) = ([1.0, 0.0], [0.0, 2.0], [3.0, -1.0]);
         let weighted = (&[a, b, c][..], &["x", "y", "x"][..], Some(vec![2.0, 1.5, 0.0]));
         let repeated = (&[b, c, a, b, a][..], &["y", "x", "x", "y", "x"][..]);
@@ -279,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn weights_beyond_counting_are_refused() {
+    fn weights_for_too_many_rows_are_refused() {
         let mut data = Dataset::labelled(&[vec![1.0], vec![2.0]], &["x", "y"]).unwrap();
-        data.weights = Some(vec![1e12, 1.0]);
+        data = data.with_weights(vec![1e12, 1.0]).unwrap();
         let (codes, _) = data.require_classes().unwrap();
         assert!(InMemory::multiset(&data, codes, Order::Cyclic).is_err());
     }

@@ -1,30 +1,33 @@
-//! Kozinec's algorithm (Kozinec 1973; Schlesinger and Hlaváč 2002, chapter 5) for the ε-solution of
-//! maximum margin.
+//! Kozinec's algorithm (B. N. Kozinec, Recurrent algorithm separating convex hulls of two sets, 1973; M. I.
+//! Schlesinger and V. Hlaváč, Ten Lectures on Statistical and Structural Pattern Recognition, Kluwer 2002,
+//! chapter 5) for the ε-solution of the maximum-margin problem.
 //!
-//! With an intercept: the nearest points `p ∈ conv(positive)`, `q ∈ conv(negative)`. While some positive
-//! `x` has `w·x < w·p − ε/2·‖w‖²`, with `w = p − q`, `p` moves to the point of the segment `[p, x]`
-//! nearest to `q`; likewise for the negative ones. When no example asks for a move, the hyperplane
-//! between has a margin of at least `(1−ε)·‖p−q‖/2`, and none has more than `‖p−q‖/2`.
-//! Without one: the point of `conv{yᵢxᵢ}` nearest to 0 in the same way, with margin at most its norm.
+//! With an intercept, the algorithm approaches the nearest points `p ∈ conv(positive)`, `q ∈ conv(negative)`. Let
+//! `w = p − q`. While some positive `x` has `w·x < w·p − ε/2·‖w‖²`, `p` moves to the point of the segment `[p,
+//! x]` nearest to `q`; negative examples move `q` likewise. When no example satisfies this condition, the
+//! hyperplane halfway between `p` and `q` has a margin of at least `(1−ε)·‖p−q‖/2`, and no hyperplane has more
+//! than `‖p−q‖/2`. Without an intercept, the algorithm approaches the point of `conv{yᵢxᵢ}` nearest to 0 in the
+//! same way. The margin is at most its norm.
 //!
-//! The points are kept as a factor times a vector, so that a move costs the example's stored entries.
+//! Each point is stored as a factor times a vector, so that a move costs only the stored entries of the example.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Row;
-use crate::error::{Error, Result};
-use crate::kernel::dense;
-use crate::model::Hyperplane;
 use crate::online::{Change, Learner, Seen};
+use wstar_data::Row;
+use wstar_data::error::{Error, Range, Result};
+use wstar_data::linear::Hyperplane;
+use wstar_data::setting::Setting;
+use wstar_numeric::dense;
 
-/// Which hulls are brought together.
+/// The convex hulls between which the distance is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hulls {
-    /// The hull of each class: the hyperplane has an intercept.
+    /// The hulls of the two classes: the hyperplane has an intercept.
     Two,
-    /// The hull of all `y·x` and the origin: the hyperplane goes through the origin.
+    /// The hull of all `y·x` and the origin: the hyperplane passes through the origin.
     One,
     /// The hull of all `y·(x, 1)` and the origin: the margin of the lifted points.
     OneLifted,
@@ -33,22 +36,20 @@ pub enum Hulls {
 /// The settings of Kozinec's algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KozinecRule {
-    /// How far below the best the margin may stay, relatively.
+    /// The largest relative difference between the margin and the best one.
     pub epsilon: f64,
-    /// Which hulls are brought together.
+    /// The convex hulls between which the distance is minimised.
     pub hulls: Hulls,
 }
 
 impl KozinecRule {
-    /// Refuses an ε outside (0, 1).
+    /// Rejects an ε outside (0, 1).
     pub fn check(&self) -> Result<()> {
         if self.epsilon > 0.0 && self.epsilon < 1.0 {
             Ok(())
         } else {
-            Err(Error::settings(format!(
-                "epsilon must lie between 0 and 1, not {}",
-                self.epsilon
-            )))
+            let range = Range::StrictlyBetween(0.0, 1.0);
+            Err(Error::out_of_range(Setting::Epsilon, range, self.epsilon))
         }
     }
 }
@@ -60,12 +61,12 @@ struct HullPoint {
     factor: f64,
     vector: Vec<f64>,
     lifted: f64,
-    /// The multipliers, also to be taken times `factor`.
+    /// The multipliers divided by `factor`.
     multipliers: FxHashMap<u64, f64>,
     squared_norm: f64,
 }
 
-/// The factor below which it is multiplied out, long before anything underflows.
+/// The factor below which it is multiplied into the vector. Heuristic: far above underflow; not measured yet.
 const SMALLEST_FACTOR: f64 = 1e-100;
 
 impl HullPoint {
@@ -77,7 +78,7 @@ impl HullPoint {
         self.factor * (x.dot(&self.vector) + lift * self.lifted)
     }
 
-    /// Moves the fraction `step` of the way to `sign·(x, lift)`.
+    /// Moves the point the fraction `step` of the way to `sign·(x, lift)`.
     fn move_to(&mut self, step: f64, id: u64, x: Row<'_>, sign: f64, lift: f64) {
         if self.vector.len() < x.width() {
             self.vector.resize(x.width(), 0.0);
@@ -123,19 +124,19 @@ impl HullPoint {
 #[derive(Debug, Clone)]
 pub struct Kozinec {
     rule: KozinecRule,
-    /// The nearest points: of the positive hull (or the only one), and of the negative.
+    /// The current points of the positive hull (or the single one) and of the negative hull.
     points: [HullPoint; 2],
     /// `p·q`.
     product: f64,
     hyperplane: Hyperplane,
-    /// Whether the points have moved since the hyperplane was made from them.
+    /// Whether the points have moved since the hyperplane was computed from them.
     stale: bool,
-    /// Whether they have moved since their norms were measured.
+    /// Whether the points have moved since their norms were computed.
     moved: bool,
 }
 
 impl Kozinec {
-    /// A learner that has seen nothing.
+    /// A learner that has processed no examples.
     pub fn new(rule: KozinecRule, features: usize) -> Self {
         Kozinec {
             rule,
@@ -147,7 +148,7 @@ impl Kozinec {
         }
     }
 
-    /// The convex multipliers of the points, by row: of the positive hull (or the only one), and of the negative.
+    /// The convex multipliers of the points, by row: of the positive hull (or the single one), then of the negative.
     pub fn multipliers(&self) -> [Vec<(u64, f64)>; 2] {
         [self.points[0].multipliers(), self.points[1].multipliers()]
     }
@@ -157,7 +158,7 @@ impl Kozinec {
         (self.points[0].squared_norm + self.points[1].squared_norm - 2.0 * self.product).max(0.0)
     }
 
-    /// No hyperplane has a larger margin than this.
+    /// An upper bound on the margin of any hyperplane.
     pub fn upper(&self) -> f64 {
         let distance = self.squared_distance().sqrt();
         match self.rule.hulls {
@@ -166,7 +167,7 @@ impl Kozinec {
         }
     }
 
-    /// Makes the hyperplane from the points: with two hulls, the plane halfway between them.
+    /// Computes the hyperplane from the points: with two hulls, the plane halfway between them.
     fn rebuild(&mut self) {
         let [p, q] = &self.points;
         let width = p.vector.len().max(q.vector.len());
@@ -186,8 +187,8 @@ impl Kozinec {
         };
     }
 
-    /// The score of everything while two hulls are wanted and not both have a point: all belongs to the
-    /// class that has been seen, so that an example of the other one is the worst mistake there is.
+    /// The constant score used while two hulls are required and one of them has no point yet. Every row is assigned to
+    /// the class seen so far, so that an example of the other class is the worst mistake.
     fn one_sided_score(&self) -> Option<f64> {
         match (self.rule.hulls, self.points.each_ref().map(HullPoint::exists)) {
             (Hulls::One | Hulls::OneLifted, _) | (_, [true, true]) => None,
@@ -222,16 +223,16 @@ impl Kozinec {
             change: Change::None,
         };
         let squared = norm + other_norm - 2.0 * self.product;
-        // How much nearer to the other hull than its own point the example lies, along y·w.
-        let ahead = norm - self.product - (dots[side] - dots[1 - side]);
-        if ahead <= self.rule.epsilon / 2.0 * squared {
+        // `y·w·(p − x)` for the point `p` of the example's hull: how much nearer to the other hull `x` lies than `p`.
+        let violation = norm - self.product - (dots[side] - dots[1 - side]);
+        if violation <= self.rule.epsilon / 2.0 * squared {
             return seen;
         }
         let length = x.squared_norm() + norm - 2.0 * dots[side];
         if length <= 0.0 {
             return seen;
         }
-        let step = (ahead / length).min(1.0);
+        let step = (violation / length).min(1.0);
         self.points[side].squared_norm = (1.0 - step).powi(2) * norm
             + 2.0 * step * (1.0 - step) * dots[side]
             + step * step * x.squared_norm();
@@ -256,13 +257,13 @@ impl Kozinec {
             wrong: dot <= 0.0,
             change: Change::None,
         };
-        let ahead = norm - dot;
+        let violation = norm - dot;
         let length = x_norm + norm - 2.0 * dot;
-        if point.exists() && (ahead <= self.rule.epsilon * norm || length <= 0.0) {
+        if point.exists() && (violation <= self.rule.epsilon * norm || length <= 0.0) {
             return seen;
         }
         let step = if point.exists() {
-            (ahead / length).min(1.0)
+            (violation / length).min(1.0)
         } else {
             1.0
         };
@@ -276,7 +277,7 @@ impl Kozinec {
 
 impl Learner for Kozinec {
     fn see(&mut self, id: u64, x: Row<'_>, y: f64, _weight: f64) -> Seen {
-        // A convex hull does not know how often a point was given: weights do not matter.
+        // A convex hull does not depend on how often a point occurs, so weights are ignored.
         let seen = match self.rule.hulls {
             Hulls::Two => self.see_two(id, x, y),
             Hulls::One | Hulls::OneLifted => self.see_one(id, x, y),
@@ -299,7 +300,7 @@ impl Learner for Kozinec {
 
     fn end_pass(&mut self) {
         if std::mem::take(&mut self.moved) {
-            // The norms were updated step by step; measured anew, their rounding errors do not add up.
+            // Recomputing the norms stops the rounding errors of the stepwise updates from accumulating.
             self.points.iter_mut().for_each(HullPoint::measure);
             let [p, q] = &self.points;
             let shorter = p.vector.len().min(q.vector.len());
@@ -309,7 +310,7 @@ impl Learner for Kozinec {
     }
 
     fn interval(&self) -> Option<(f64, f64)> {
-        // Until each hull has a point there is no distance between them.
+        // The distance is defined only once each hull has a point.
         let known = self.points[0].exists() && self.one_sided_score().is_none();
         known.then(|| (0.0, self.upper()))
     }

@@ -1,24 +1,28 @@
-//! The perceptron (Rosenblatt 1958): on a mistake, add the example to the weights.
+//! The perceptron (F. Rosenblatt, The perceptron: a probabilistic model for information storage and organization
+//! in the brain, Psychological Review 65, 1958): at each mistake, the example is added to the weights.
 //!
-//! Finds `w, b` with `yᵢ(w·xᵢ + b) > 0` for all `i`, if there is one, by `(w, b) += αₜ·y·(x, 1)` at every
-//! mistake. With a margin `γ` and `‖(x, 1)‖ ≤ R` it makes at most `R²/γ²` updates (Novikoff 1962).
+//! Finds `w, b` with `yᵢ(w·xᵢ + b) > 0` for all `i`, if such a hyperplane exists, by `(w, b) += αₜ·y·(x, 1)` at
+//! every mistake. With a margin `γ` and `‖(x, 1)‖ ≤ R` it makes at most `R²/γ²` updates (A. B. J. Novikoff, On
+//! convergence proofs on perceptrons, Symposium on the Mathematical Theory of Automata, 1962).
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Row;
-use crate::error::{Error, Result};
-use crate::model::Hyperplane;
 use crate::online::{Change, Learner, Seen};
-use crate::schedule::Schedule;
+use wstar_data::Row;
+use wstar_data::error::{Error, Range, Result};
+use wstar_data::linear::Hyperplane;
+use wstar_data::setting::Setting;
+use wstar_solve::learning_rate::Schedule;
 
-/// What a score of exactly 0 means.
+/// How a score of exactly 0 is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Ties {
-    /// A mistake, whatever the label; predicted as the negative class.
+    /// As a mistake, whatever the label; it is predicted as the negative class.
     #[default]
     Mistake,
-    /// The positive class, so a mistake only for a negative example.
+    /// As the positive class, so that it is a mistake only for a negative example.
     Positive,
 }
 
@@ -45,11 +49,11 @@ impl Ties {
 pub struct PerceptronRule {
     /// The learning rate α of the first update.
     pub rate: f64,
-    /// How it changes with the number of updates.
+    /// How the rate changes with the number of updates.
     pub schedule: Schedule,
-    /// What a score of 0 means.
+    /// How a score of 0 is interpreted.
     pub ties: Ties,
-    /// Whether there is an intercept (the lifted form), or the hyperplane goes through the origin.
+    /// Whether there is an intercept (the lifted form). Without one, the hyperplane passes through the origin.
     pub intercept: bool,
 }
 
@@ -65,20 +69,21 @@ impl Default for PerceptronRule {
 }
 
 impl PerceptronRule {
-    /// Refuses a rate that is not a positive number.
+    /// Rejects a rate that is not a positive number.
     pub fn check(&self) -> Result<()> {
         if self.rate.is_finite() && self.rate > 0.0 {
             Ok(())
         } else {
-            Err(Error::settings(format!(
-                "the learning rate must be a positive number, not {}",
-                self.rate
-            )))
+            Err(Error::out_of_range(
+                Setting::LearningRate,
+                Range::Positive,
+                self.rate,
+            ))
         }
     }
 }
 
-/// A perceptron: a hyperplane that moves at every mistake.
+/// A perceptron: a hyperplane that is updated at every mistake.
 #[derive(Debug, Clone)]
 pub struct Perceptron {
     rule: PerceptronRule,

@@ -1,15 +1,16 @@
-//! The pocket algorithm with ratchet (Gallant 1990): a perceptron runs, and the best hyperplane it has
-//! held, by training error, is kept in the pocket.
+//! The pocket algorithm with ratchet (S. I. Gallant, Perceptron-based learning algorithms, IEEE Trans. Neural
+//! Networks 1, 1990): a perceptron runs, and the hyperplane with the smallest training error so far is kept in
+//! the pocket.
 //!
-//! Counting errors takes a pass over the data, so a hyperplane is a candidate only when it has classified
-//! more examples in a row than the one in the pocket had, and at the end of every pass. The ratchet: a
-//! candidate goes into the pocket only if it makes fewer errors on the whole set.
+//! Counting errors takes a pass over the data. A hyperplane therefore becomes a candidate only at the end of a
+//! pass, or when it has classified more consecutive examples correctly than the pocket hyperplane had. The
+//! ratchet: a candidate replaces the pocket hyperplane only if it makes fewer errors on the whole set.
 
 use rayon::prelude::*;
 
-use crate::data::{Dataset, Row};
-use crate::model::Hyperplane;
 use crate::online::{Change, Learner, Perceptron, Seen, label};
+use wstar_data::linear::Hyperplane;
+use wstar_data::{Dataset, Row};
 
 /// A perceptron with a pocket.
 #[derive(Debug, Clone)]
@@ -23,15 +24,15 @@ pub struct Pocket<'a> {
     best_errors: Errors,
     best_run: u64,
     run: u64,
-    /// Whether the current hyperplane has been compared with the one in the pocket.
+    /// Whether the current hyperplane has been compared with the pocket hyperplane.
     checked: bool,
-    /// Whether the current hyperplane is the one in the pocket.
+    /// Whether the current hyperplane is the pocket hyperplane.
     pocketed: bool,
 }
 
-/// The shares of the weight that a hyperplane predicts wrongly, and that it would still learn from: more,
-/// where it scores exactly 0. Compared in this order, so that of two faultless hyperplanes the one that
-/// separates is kept.
+/// Two weighted error rates of a hyperplane: the rate of wrong predictions, and the rate of mistakes, which is larger
+/// if some rows score exactly 0. They are compared in this order, so that of two hyperplanes without prediction errors
+/// the one that separates is kept.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 struct Errors {
     predicted: f64,
@@ -39,7 +40,7 @@ struct Errors {
 }
 
 impl<'a> Pocket<'a> {
-    /// Gives a perceptron a pocket; the errors are counted for this discriminant on these data.
+    /// Adds a pocket to a perceptron; errors are counted for this discriminant on these data.
     pub fn new(
         perceptron: Perceptron,
         data: &'a Dataset,
@@ -67,14 +68,9 @@ impl<'a> Pocket<'a> {
         pocket
     }
 
-    /// The hyperplane in the pocket.
+    /// The pocket hyperplane.
     pub fn best(&self) -> &Hyperplane {
         &self.best
-    }
-
-    /// Its error on the whole set: the share of the weight that it classifies wrongly.
-    pub fn best_error(&self) -> f64 {
-        self.best_errors.predicted
     }
 
     fn compare(&mut self) {
@@ -92,7 +88,8 @@ impl<'a> Pocket<'a> {
     }
 
     fn errors(&self, hyperplane: &Hyperplane) -> Errors {
-        // Fixed blocks, summed in order: the same bits for any number of threads.
+        // Rows per summation block. Fixed blocks that are summed in order give the same bits for any number of threads.
+        // Heuristic: trades scheduling overhead against load balance; not measured yet.
         const BLOCK: usize = 4096;
         let ties = self.perceptron.rule().ties;
         let sums: Vec<[f64; 3]> = self
@@ -103,7 +100,7 @@ impl<'a> Pocket<'a> {
                 let mut sums = [0.0; 3];
                 for (i, &class) in (block * BLOCK..).zip(codes) {
                     let y = label(class, self.discriminant, self.discriminants);
-                    let score = hyperplane.score(self.data.design.row(i));
+                    let score = hyperplane.score(self.data.design().row(i));
                     let counted = [
                         ties.is_positive(score) != (y > 0.0),
                         ties.is_mistake(score, y),

@@ -1,27 +1,28 @@
-//! Independent yes/no features: whether xⱼ > threshold.
+//! Bernoulli naive Bayes: independent binary features xⱼ > threshold.
 //!
-//! With Nₖⱼ the weight of the rows of class k that say yes in column j, and Nₖ that of all its rows,
-//! p(xⱼ = yes | k) = (Nₖⱼ + α) / (Nₖ + 2α): Lidstone's rule, Laplace's with α = 1. The scores are linear
+//! Let Nₖⱼ be the weight of the rows of class k with xⱼ > threshold, and Nₖ the weight of all rows of class k. Then
+//! p(xⱼ > threshold | k) = (Nₖⱼ + α) / (Nₖ + 2α): Lidstone's rule, which is Laplace's for α = 1. The scores are linear
 //! in the indicators: wₖⱼ = ln p − ln(1 − p), bₖ = ln πₖ + Σⱼ ln(1 − p).
 
 use serde::{Deserialize, Serialize};
 
-use super::check_alpha;
-use crate::bayes::sample::Sample;
-use crate::bayes::score::{Linear, Scorer};
-use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::bayes::naive::check_alpha;
+use crate::bayes::weighted_rows::Sample;
+use crate::scoring::{Linear, Scorer};
+use wstar_data::Dataset;
+use wstar_data::error::{Error, Result};
 
-/// Counts of yes, and what smooths them.
+/// The estimated counts and the settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Bernoulli {
     /// The weight of each class.
     pub totals: Vec<f64>,
-    /// The weight of the rows of each class that say yes in each column.
+    /// The weight of the rows above the threshold, for each class and column.
     pub counts: Vec<Vec<f64>>,
-    /// What is added to the count of yes and of no.
+    /// The pseudo-count added to the counts of both values.
     pub alpha: f64,
-    /// A value above it is a yes; not negative, so that an absent entry of a sparse row is a no.
+    /// The threshold; it is not negative, so that an absent entry of a sparse row is not above it.
     pub threshold: f64,
 }
 
@@ -30,7 +31,8 @@ pub fn fit(data: &Dataset, alpha: f64, threshold: f64) -> Result<Bernoulli> {
     check_alpha(alpha)?;
     if !(threshold.is_finite() && threshold >= 0.0) {
         return Err(
-            Error::settings(format!("a threshold of {threshold} is not usable")).hint("it must be 0 or more"),
+            Error::settings(format!("a threshold of {threshold} is not usable"))
+                .remedy("it must be 0 or more"),
         );
     }
     let sample = Sample::new(data)?;
@@ -42,7 +44,7 @@ pub fn fit(data: &Dataset, alpha: f64, threshold: f64) -> Result<Bernoulli> {
     })
 }
 
-/// The weight of the rows of each class that say yes in each column.
+/// The weight of the rows above the threshold, for each class and column.
 pub(super) fn counts(sample: &Sample<'_>, threshold: f64) -> Vec<Vec<f64>> {
     sample.sums(sample.data.features(), |sums, _, weight, row| {
         row.for_each(|j, v| {
@@ -54,7 +56,7 @@ pub(super) fn counts(sample: &Sample<'_>, threshold: f64) -> Vec<Vec<f64>> {
 }
 
 impl Bernoulli {
-    /// p(xⱼ = yes | k).
+    /// p(xⱼ > threshold | k).
     pub fn probability(&self, k: usize, j: usize) -> f64 {
         (self.counts[k][j] + self.alpha) / (self.totals[k] + 2.0 * self.alpha)
     }
@@ -67,7 +69,7 @@ impl Bernoulli {
         for (counts, total) in self.counts.iter().zip(&self.totals) {
             let whole = (total + 2.0 * self.alpha).ln();
             let yes = |count: &f64| (count + self.alpha).ln() - whole;
-            // Not as 1 − p, which would round to 0 where p is nearly 1.
+            // Computed without 1 − p, which would round to 0 for p close to 1.
             let no = |count: &f64| ((total - count).max(0.0) + self.alpha).ln() - whole;
             weights.push(counts.iter().map(|count| yes(count) - no(count)).collect());
             intercepts.push((total / all).ln() + counts.iter().map(no).sum::<f64>());

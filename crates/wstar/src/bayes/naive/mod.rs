@@ -1,25 +1,27 @@
-//! Naive Bayes: the features are taken to be independent given the class, so that
-//! p(x | k) = Πⱼ p(xⱼ | k), and each one-dimensional density is estimated by itself, in closed form.
+//! Naive Bayes: the features are assumed to be independent given the class, so that
+//! p(x | k) = Πⱼ p(xⱼ | k), and each one-dimensional density is estimated separately, in closed form.
+//!
+//! - `feature_gaussians`, `bernoulli`, `multinomial`: the three densities.
+//! - `sufficient_statistics`: estimates from batches of rows.
 
 mod bernoulli;
-mod gaussian;
+mod feature_gaussians;
 mod multinomial;
-mod tally;
+mod sufficient_statistics;
 
 pub use bernoulli::{Bernoulli, fit as fit_bernoulli};
-pub use gaussian::{NaiveGaussian, fit as fit_gaussian};
+pub use feature_gaussians::{NaiveGaussian, fit as fit_gaussian};
 pub use multinomial::{Multinomial, fit as fit_multinomial};
-pub use tally::Tally;
+pub use sufficient_statistics::Tally;
 
-use crate::error::{Error, Result};
+use wstar_data::error::{Error, Range, Result};
+use wstar_data::setting::Setting;
 
-/// Refuses a smoothing that leaves events impossible that the training set merely does not hold.
+/// Rejects a smoothing of 0 or less: events that do not occur in the training set would have probability 0.
 fn check_alpha(alpha: f64) -> Result<()> {
     if alpha.is_finite() && alpha > 0.0 {
         return Ok(());
     }
-    Err(
-        Error::settings(format!("a smoothing alpha of {alpha} is not positive"))
-            .hint("with 0, one value that a class never showed would rule the class out; 1e-10 is nearly 0"),
-    )
+    Err(Error::out_of_range(Setting::Smoothing, Range::Positive, alpha)
+        .remedy("with 0, one value that a class never showed would rule the class out; 1e-10 is nearly 0"))
 }

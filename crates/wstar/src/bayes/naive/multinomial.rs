@@ -1,29 +1,31 @@
-//! Rows of counts, such as words of a text: each row is a sequence of independent draws of columns.
+//! Multinomial naive Bayes for rows of counts, such as word counts: each row is a sequence of independent draws
+//! of columns.
 //!
-//! With Nₖⱼ the weighted sum of column j over class k and Nₖ = Σⱼ Nₖⱼ, the probability of column j is
+//! Let Nₖⱼ be the weighted sum of column j over class k, and Nₖ = Σⱼ Nₖⱼ. The probability of column j is
 //! θₖⱼ = (Nₖⱼ + α) / (Nₖ + αd). The scores are linear: wₖⱼ = ln θₖⱼ, bₖ = ln πₖ. The multinomial
-//! coefficient of a row is the same for all classes and is left out.
+//! coefficient of a row is the same for all classes and is omitted.
 
 use serde::{Deserialize, Serialize};
 
-use super::check_alpha;
-use crate::bayes::sample::Sample;
-use crate::bayes::score::{Linear, Scorer};
-use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::bayes::naive::check_alpha;
+use crate::bayes::weighted_rows::Sample;
+use crate::scoring::{Linear, Scorer};
+use wstar_data::Dataset;
+use wstar_data::error::{Error, Result};
 
-/// Column sums, and what smooths them.
+/// The estimated column sums and the smoothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Multinomial {
     /// The weight of each class.
     pub totals: Vec<f64>,
     /// The weighted sum of each column over each class.
     pub counts: Vec<Vec<f64>>,
-    /// What is added to every sum.
+    /// The pseudo-count added to every sum.
     pub alpha: f64,
 }
 
-/// Sums the columns for each class; a negative value is refused with its row and column.
+/// Sums the columns for each class. A negative value is an error that names its row and column.
 pub fn fit(data: &Dataset, alpha: f64) -> Result<Multinomial> {
     check_alpha(alpha)?;
     let sample = Sample::new(data)?;
@@ -42,7 +44,7 @@ pub(super) fn counts(sample: &Sample<'_>) -> Result<Vec<Vec<f64>>> {
 }
 
 fn refuse_negative(data: &Dataset) -> Result<()> {
-    for (i, row) in data.design.iter().enumerate() {
+    for (i, row) in data.design().iter().enumerate() {
         let mut negative = None;
         row.for_each(|j, v| {
             if v < 0.0 {
@@ -52,10 +54,10 @@ fn refuse_negative(data: &Dataset) -> Result<()> {
         if let Some((j, v)) = negative {
             return Err(Error::data(format!(
                 "row {i}, column {}: {v} is negative, where multinomial naive Bayes needs counts",
-                data.schema.feature_name(j)
+                data.schema().feature_name(j)
             ))
-            .hint("use Gaussian or Bernoulli naive Bayes, and do not standardise counts")
-            .in_file(&data.source));
+            .remedy("use Gaussian or Bernoulli naive Bayes, and do not standardise counts")
+            .in_file(data.source()));
         }
     }
     Ok(())

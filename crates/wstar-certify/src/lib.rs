@@ -1,0 +1,8 @@
+//! Certificates of an optimum, a duality gap or a stationary point, recomputed from the rows. This crate depends on no
+//! solver: a certificate is computed from the problem, the rows and the bare claim.
+//!
+//! - [`duality`]: the duality gap P − D of a point of a convex problem, which bounds its distance from the optimum.
+//! - [`stationarity`]: the relative size of the gradient, for objectives that are not convex.
+
+pub mod duality;
+pub mod stationarity;

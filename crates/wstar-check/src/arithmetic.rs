@@ -1,0 +1,372 @@
+//! Arithmetic with proved errors: IEEE 754 binary64, rounded to nearest, u = 2⁻⁵³.
+//!
+//! **Intervals.** The result of an operation lies between the two neighbours of its rounded result, so every operation on
+//! [`Interval`] contains all results of the real operation, underflow and overflow included. A NaN becomes the real line.
+//!
+//! **Two-sum (Knuth), two-product (Dekker).** a + b = s + e and a·b = p + e exactly, with s and p the rounded results, if
+//! nothing overflows (then e is NaN or infinite, and so is every bound that uses it) and, for the product, |a·b| = 0 or the
+//! last bits of both factors multiply to at least 2⁻¹⁰⁷⁴. Inputs are 0 or at least 10⁻¹⁴⁰, multipliers 0 or at least 10⁻¹⁵⁰
+//! in magnitude: 2⁻⁴⁶⁶⁻⁵² · 2⁻⁴⁹⁹⁻⁵² = 2⁻¹⁰⁶⁹.
+//!
+//! **Lemma (sums in twice the precision; Ogita, Rump and Oishi 2005).** Add N products to a pair (hi, lo), starting from
+//! (0, 0): (p, e) = two_prod, (hi, f) = two_sum(hi, p), lo = fl(lo + fl(e + f)). Let S = Σ|products|. Then
+//! |hi + lo − Σ products| ≤ γ²_{N+2}·S, where γₘ = mu/(1 − mu).
+//! *Proof.* Σ products = hi + Σ(e + f) exactly, so only the rounding of lo counts. |e| ≤ u|product|; |f| ≤ u|new hi|, and
+//! |hi| ≤ (1 + u)^{N+1}·S. So Σ|e| + |f| ≤ (N + 1)u(1 + u)^{N+1}·S ≤ γ_{N+1}·S. Recursive summation of N sums of two terms has
+//! an error of at most γ_{N+1} times that. ∎ Several pairs that are merged by two-sums add one term each to N.
+
+use std::cmp::Ordering;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use crate::mutant::{self, Mutant};
+
+/// The unit roundoff.
+pub const U: f64 = 1.0 / 9007199254740992.0;
+
+/// The unit roundoff of all a-priori bounds.
+fn unit_roundoff() -> f64 {
+    match mutant::is(Mutant::TinyRoundoff) {
+        true => 1e-40,
+        false => U,
+    }
+}
+
+/// An upper bound of γₘ = mu/(1 − mu); infinite for m > 2⁴³.
+pub fn gamma(m: usize) -> f64 {
+    let mu = m as f64 * unit_roundoff();
+    if mu < 1e-3 { mu * 1.01 } else { f64::INFINITY }
+}
+
+/// s + e = a + b exactly.
+#[inline(always)]
+pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let s = a + b;
+    let t = s - a;
+    (s, (a - (s - t)) + (b - t))
+}
+
+/// p + e = a·b exactly, within the range above.
+#[inline(always)]
+pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
+    let halves = |x: f64| {
+        let t = 134217729.0 * x; // 2²⁷ + 1
+        let high = t - (t - x);
+        (high, x - high)
+    };
+    let p = a * b;
+    let ((a1, a2), (b1, b2)) = (halves(a), halves(b));
+    (p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2))
+}
+
+/// A sum of products in two doubles, with the sum of their magnitudes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sum {
+    /// The leading part.
+    pub hi: f64,
+    /// The rest.
+    pub lo: f64,
+    /// Σ|products|, rounded.
+    pub size: f64,
+}
+
+impl Sum {
+    /// Adds a·b.
+    #[inline(always)]
+    pub fn add(&mut self, a: f64, b: f64) {
+        let (p, e) = two_prod(a, b);
+        let (s, f) = two_sum(self.hi, p);
+        self.hi = s;
+        self.lo += e + f;
+        self.size += p.abs();
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: Sum) {
+        let (s, f) = two_sum(self.hi, other.hi);
+        self.hi = s;
+        self.lo += other.lo + f;
+        self.size += other.size;
+    }
+
+    /// An upper bound on |hi + lo − exact sum| of at most `terms` products. The sizes are rounded sums of rounded products, so
+    /// Σ|products| ≤ size·(1 + γ_{terms+1}); the factor 1.01 covers this and the rounding of the bound.
+    pub fn error(&self, terms: usize) -> f64 {
+        dot_error(self.size, terms)
+    }
+
+    /// An interval that contains the exact sum of at most `terms` products.
+    pub fn interval(&self, terms: usize) -> Interval {
+        (Interval::point(self.hi) + Interval::point(self.lo)).widened(self.error(terms))
+    }
+}
+
+/// The sign of Σab for factors within the range above, exactly.
+///
+/// **Lemma (Shewchuk 1997, theorem 10).** Let the parts of a number increase in magnitude and have no bits in common. Two-sums with a
+/// further number from the smallest part on give such parts of the sum, and the last part that is not 0 has the sign of the sum.
+pub fn sign_of_sum(products: impl Iterator<Item = (f64, f64)>) -> Ordering {
+    let mut parts: Vec<f64> = Vec::new();
+    for (a, b) in products {
+        let (p, e) = two_prod(a, b);
+        for term in [e, p] {
+            let mut sum = term;
+            parts
+                .iter_mut()
+                .for_each(|part| (sum, *part) = two_sum(sum, *part));
+            parts.push(sum);
+            parts.retain(|part| *part != 0.0);
+        }
+    }
+    parts.last().map_or(Ordering::Equal, |last| last.total_cmp(&0.0))
+}
+
+/// A sum of intervals: the middles in two doubles, the distances to the ends rounded up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IntervalSum {
+    middles: Sum,
+    spread: f64,
+    terms: usize,
+}
+
+impl IntervalSum {
+    /// Adds an interval.
+    pub fn add(&mut self, term: Interval) {
+        if term == Interval::ZERO {
+            return;
+        }
+        let middle = term.middle();
+        self.terms += 1;
+        self.middles.add(middle, 1.0);
+        self.spread = (self.spread + (term - Interval::point(middle)).abs().hi).next_up();
+    }
+
+    /// An interval that contains the sum.
+    pub fn interval(&self) -> Interval {
+        self.middles.interval(self.terms).widened(self.spread)
+    }
+}
+
+/// γ²_{terms+4}·size, rounded up; 0 if all products are 0.
+pub fn dot_error(size: f64, terms: usize) -> f64 {
+    let g = gamma(terms + 4);
+    match size == 0.0 {
+        true => 0.0,
+        false => g * g * size * 1.01 + f64::MIN_POSITIVE,
+    }
+}
+
+/// A closed interval of real numbers; an infinite end means that nothing is known on that side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub lo: f64,
+    /// The upper end.
+    pub hi: f64,
+}
+
+impl Interval {
+    /// 0.
+    pub const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
+    /// All real numbers.
+    pub const WHOLE: Interval = Interval {
+        lo: f64::NEG_INFINITY,
+        hi: f64::INFINITY,
+    };
+
+    /// The interval from `lo` to `hi`, or everything if this is not one.
+    #[inline]
+    pub fn new(lo: f64, hi: f64) -> Interval {
+        if lo <= hi {
+            Interval { lo, hi }
+        } else {
+            Interval::WHOLE
+        }
+    }
+
+    /// A single number; an infinity or NaN becomes everything.
+    #[inline]
+    pub fn point(x: f64) -> Interval {
+        if x.is_finite() {
+            Interval { lo: x, hi: x }
+        } else {
+            Interval::WHOLE
+        }
+    }
+
+    /// All numbers within `error` of these.
+    #[inline]
+    pub fn widened(self, error: f64) -> Interval {
+        self + Interval::new(-error, error)
+    }
+
+    /// The smallest interval that contains both.
+    pub fn hull(self, other: Interval) -> Interval {
+        Interval::new(self.lo.min(other.lo), self.hi.max(other.hi))
+    }
+
+    /// The magnitudes.
+    pub fn abs(self) -> Interval {
+        if self.lo >= 0.0 {
+            self
+        } else if self.hi <= 0.0 {
+            -self
+        } else {
+            Interval::new(0.0, larger(-self.lo, self.hi))
+        }
+    }
+
+    /// The squares.
+    pub fn square(self) -> Interval {
+        let x = self.abs();
+        x * x
+    }
+
+    /// The square roots of the numbers that are at least 0.
+    pub fn sqrt(self) -> Interval {
+        let end = |x: f64, towards: fn(f64) -> f64| match x > 0.0 {
+            true => towards(x.sqrt()),
+            false => 0.0,
+        };
+        Interval::new(end(self.lo, f64::next_down).max(0.0), end(self.hi, f64::next_up))
+    }
+
+    /// max(x, 0).
+    pub fn positive_part(self) -> Interval {
+        Interval::new(self.lo.max(0.0), self.hi.max(0.0))
+    }
+
+    /// The larger of both, element by element.
+    pub fn max(self, other: Interval) -> Interval {
+        Interval::new(self.lo.max(other.lo), self.hi.max(other.hi))
+    }
+
+    /// The same numbers, or 0 if a test makes this mistake.
+    pub(crate) fn unless(self, mutant: Mutant) -> Interval {
+        if mutant::is(mutant) { Interval::ZERO } else { self }
+    }
+
+    /// The middle, as a double that need not be exact.
+    pub fn middle(self) -> f64 {
+        self.lo + 0.5 * (self.hi - self.lo)
+    }
+}
+
+/// The larger of two upper bounds; infinite if one is NaN.
+pub fn larger(a: f64, b: f64) -> f64 {
+    if mutant::is(Mutant::FlippedMaximum) {
+        return a.min(b);
+    }
+    if a >= b {
+        a
+    } else if b >= a {
+        b
+    } else {
+        f64::INFINITY
+    }
+}
+
+impl Neg for Interval {
+    type Output = Interval;
+    fn neg(self) -> Interval {
+        Interval {
+            lo: -self.hi,
+            hi: -self.lo,
+        }
+    }
+}
+
+impl Add for Interval {
+    type Output = Interval;
+    #[inline]
+    fn add(self, other: Interval) -> Interval {
+        // A sum is exact if its error is 0.
+        let (lo, below) = two_sum(self.lo, other.lo);
+        let (hi, above) = two_sum(self.hi, other.hi);
+        let lo = if below >= 0.0 { lo } else { lo.next_down() };
+        let hi = if above <= 0.0 { hi } else { hi.next_up() };
+        Interval::new(lo, hi)
+    }
+}
+
+impl Sub for Interval {
+    type Output = Interval;
+    #[inline]
+    fn sub(self, other: Interval) -> Interval {
+        self + -other
+    }
+}
+
+/// The products of the ends enclose the product; 0 times an unknown real number is 0.
+impl Mul for Interval {
+    type Output = Interval;
+    #[inline]
+    fn mul(self, other: Interval) -> Interval {
+        let down = |a: f64, b: f64| {
+            if a == 0.0 || b == 0.0 {
+                0.0
+            } else {
+                (a * b).next_down()
+            }
+        };
+        let up = |a: f64, b: f64| {
+            if a == 0.0 || b == 0.0 {
+                0.0
+            } else {
+                (a * b).next_up()
+            }
+        };
+        if self.lo >= 0.0 && other.lo >= 0.0 {
+            return Interval::new(down(self.lo, other.lo).max(0.0), up(self.hi, other.hi));
+        }
+        let ends = [
+            (self.lo, other.lo),
+            (self.lo, other.hi),
+            (self.hi, other.lo),
+            (self.hi, other.hi),
+        ];
+        let lo = ends
+            .iter()
+            .map(|&(a, b)| down(a, b))
+            .fold(f64::INFINITY, f64::min);
+        let hi = ends
+            .iter()
+            .map(|&(a, b)| up(a, b))
+            .fold(f64::NEG_INFINITY, f64::max);
+        Interval::new(lo, hi)
+    }
+}
+
+/// Division by an interval that contains 0 gives everything.
+impl Div for Interval {
+    type Output = Interval;
+    #[inline]
+    fn div(self, other: Interval) -> Interval {
+        if !(other.lo > 0.0 || other.hi < 0.0) {
+            return Interval::WHOLE;
+        }
+        let inverse = Interval::new((1.0 / other.hi).next_down(), (1.0 / other.lo).next_up());
+        let down = |a: f64, b: f64| if a == 0.0 { 0.0 } else { (a / b).next_down() };
+        let up = |a: f64, b: f64| if a == 0.0 { 0.0 } else { (a / b).next_up() };
+        match (self.lo >= 0.0 && other.lo > 0.0, other.lo == other.hi) {
+            (true, _) => Interval::new(down(self.lo, other.hi).max(0.0), up(self.hi, other.lo)),
+            (false, true) if other.lo > 0.0 => Interval::new(down(self.lo, other.lo), up(self.hi, other.hi)),
+            _ => self * inverse,
+        }
+    }
+}
+
+/// The sum of intervals.
+impl std::iter::Sum for Interval {
+    fn sum<I: Iterator<Item = Interval>>(terms: I) -> Interval {
+        terms.fold(Interval::ZERO, |sum, term| sum + term)
+    }
+}
+
+/// A double times an interval.
+impl Mul<Interval> for f64 {
+    type Output = Interval;
+    #[inline]
+    fn mul(self, other: Interval) -> Interval {
+        Interval::point(self) * other
+    }
+}

@@ -1,0 +1,143 @@
+//! A model file: what the claims of all kinds have in common. Each kind of claim reads its own fields from the document.
+//! `docs/certificate-format.md` lists the fields.
+
+use crate::json::{self, Node, Value};
+use crate::schema::Schema;
+use crate::unreadable::{Reading, Unreadable};
+
+/// The version of the model file that is read.
+const VERSION: u64 = 2;
+/// The version of the proof file that is read.
+const PROOF_VERSION: u64 = 1;
+
+/// A model file.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// How rows become columns of the design.
+    pub schema: Schema,
+    /// The rows of the training set.
+    pub rows: u64,
+    /// The share of the rows of the file that were held out.
+    pub held_out: Option<f64>,
+    /// The kind of the claim.
+    pub kind: String,
+    document: Value,
+}
+
+impl Model {
+    /// Reads the contents of a model file.
+    pub fn read(bytes: &[u8], name: &str) -> Reading<Self> {
+        let text = std::str::from_utf8(bytes);
+        let text = text.map_err(|_| Unreadable::new("this is not a model file").in_file(name))?;
+        let document = json::parse(text).map_err(|fault| fault.locate(bytes, name))?;
+        Model::new(document).map_err(|error| error.in_file(name))
+    }
+
+    fn new(document: Value) -> Reading<Self> {
+        let root = Node::root(&document);
+        if root.optional("format")?.and_then(|format| format.as_text()) == Some("wstar-proof") {
+            return Model::proof(document);
+        }
+        if root.optional("format")?.and_then(|format| format.as_text()) != Some("wstar-model") {
+            return Err(root.refuse("this is not a model file"));
+        }
+        let version = root.field("version")?.count()?;
+        if version != VERSION {
+            return Err(root.refuse(&format!(
+                "version {version} of the model file, and this program checks version {VERSION}"
+            )));
+        }
+        let classes = root.field("classes")?.texts()?;
+        let distinct: std::collections::BTreeSet<&String> = classes.iter().collect();
+        if classes.len() == 1 || distinct.len() < classes.len() {
+            return Err(root.refuse("classes: one class, or a repeated one"));
+        }
+        let common = root.field("settings")?.field("common")?;
+        Ok(Model {
+            schema: Schema::read(&root.field("schema")?, classes)?,
+            rows: root.field("fit")?.field("rows")?.count()?,
+            held_out: common.maybe("holdout", |share| share.number())?,
+            kind: root.field("certificate")?.field("kind")?.text()?.to_owned(),
+            document,
+        })
+    }
+
+    /// A proof of separability: its schema is that of the points, and its claim the whole file.
+    fn proof(document: Value) -> Reading<Self> {
+        let root = Node::root(&document);
+        if root.field("version")?.count()? != PROOF_VERSION {
+            return Err(root.refuse("this program checks version 1 of proof files"));
+        }
+        let content = root.field("content")?;
+        let origin = content.field("points")?;
+        Ok(Model {
+            schema: Schema::read(&origin.field("schema")?, origin.field("classes")?.texts()?)?,
+            rows: content.field("rows")?.count()?,
+            held_out: None,
+            kind: "separability".into(),
+            document,
+        })
+    }
+
+    /// The document.
+    pub fn root(&self) -> Node<'_> {
+        Node::root(&self.document)
+    }
+
+    /// The names of the classes.
+    pub fn classes(&self) -> &[String] {
+        &self.schema.classes.names
+    }
+
+    /// The hyperplanes of a linear predictor, as many as given, or nothing for a committee of voting hyperplanes.
+    pub fn planes(&self, count: usize) -> Reading<Option<Vec<Node<'_>>>> {
+        let predictor = self.root().field("predictor")?;
+        let (kind, list) = match predictor.field("kind")?.text()? {
+            "linear" => (true, "discriminants"),
+            "committee" => (false, "committees"),
+            _ => return Err(predictor.refuse("a hyperplane for each side is expected, or a committee")),
+        };
+        let items = predictor.field(list)?.items()?;
+        match items.len() == count {
+            true => Ok(Some(items).filter(|_| kind)),
+            false => Err(predictor.refuse("the hyperplanes or committees do not fit the classes")),
+        }
+    }
+
+    /// The settings of the density, and the estimate of a predictor with densities.
+    pub fn densities(&self) -> Reading<(Node<'_>, Node<'_>)> {
+        let (settings, predictor) = (self.root().field("settings")?, self.root().field("predictor")?);
+        let fits =
+            settings.field("family")?.text()? == "densities" && predictor.field("kind")?.text()? == "bayes";
+        match fits
+            && settings.optional("penalties")? == predictor.optional("penalties")?
+            && !self.classes().is_empty()
+        {
+            true => Ok((settings.field("density")?, predictor.field("estimate")?)),
+            false => {
+                Err(predictor.refuse("the model has no densities, or other penalties than its settings"))
+            }
+        }
+    }
+
+    /// The weights and the intercept of each hyperplane of a linear predictor, with one weight for each column.
+    pub fn hyperplanes(&self) -> Reading<Vec<(Vec<f64>, f64)>> {
+        let predictor = self.root().field("predictor")?;
+        if predictor.field("kind")?.text()? != "linear" {
+            return Err(predictor.refuse("the claim is about hyperplanes, and the model has none"));
+        }
+        let read = |plane: &Node<'_>| {
+            let weights = plane.field("weights")?.numbers()?;
+            match weights.len() == self.schema.features {
+                true => Ok((weights, plane.field("intercept")?.number()?)),
+                false => Err(plane.refuse("a hyperplane does not have one weight for each feature")),
+            }
+        };
+        predictor
+            .field("discriminants")?
+            .items()?
+            .iter()
+            .map(read)
+            .collect()
+    }
+}

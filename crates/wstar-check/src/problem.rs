@@ -1,0 +1,112 @@
+//! The problem: minimise P(θ) = Σⱼ Rⱼ(θⱼ) + Σᵢ cᵢ ℓ(yᵢ, zᵢ) with zᵢ = x̃ᵢ·θ and R(w) = l1·|w| + l2/2·w².
+
+use crate::design::Design;
+
+/// The loss ℓ(y, z) of a target y and a score z.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// ½(y − z)².
+    Squared,
+    /// log(1 + e^(−yz)), y = ±1.
+    Logistic,
+    /// max(0, 1 − yz), y = ±1.
+    Hinge,
+    /// max(0, 1 − yz)², y = ±1.
+    SquaredHinge,
+    /// max(0, 1 − yz)² where yz ≥ −1, else −4yz; y = ±1.
+    ModifiedHuber,
+    /// |y − z|.
+    Absolute,
+    /// max(q(y − z), (q − 1)(y − z)) for 0 < q < 1.
+    Quantile(f64),
+    /// log Σₖ e^(zₖ) − z_y, where y is the index of a class.
+    Softmax,
+    /// σ(−yz)², y = ±1, which is not convex: only `stationarity.rs` knows it.
+    SigmoidMse,
+}
+
+/// The intercept: the coefficient of a column of ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intercept {
+    /// R is 0 for it.
+    Free,
+    /// It is penalised like a weight.
+    Penalized,
+    /// There is none.
+    Absent,
+}
+
+/// What is minimised over which parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The loss of a row.
+    pub loss: Loss,
+    /// The factor of Σ|w|.
+    pub l1: f64,
+    /// The factor of ½Σw².
+    pub l2: f64,
+    /// The intercept.
+    pub intercept: Intercept,
+    /// The number of scores of a row: the classes of softmax, otherwise 1.
+    pub outputs: usize,
+    /// The number of columns of the design.
+    pub features: usize,
+}
+
+impl Problem {
+    /// Parameters of one output: the weights, then the intercept if there is one.
+    pub fn width(&self) -> usize {
+        self.features + usize::from(self.intercept != Intercept::Absent)
+    }
+
+    /// Whether column `j` of an output is penalised.
+    pub fn penalizes(&self, j: usize) -> bool {
+        (self.l1 > 0.0 || self.l2 > 0.0) && (j < self.features || self.intercept == Intercept::Penalized)
+    }
+}
+
+/// A problem with its rows.
+pub struct Subproblem<'a> {
+    /// The problem.
+    pub problem: Problem,
+    /// The rows.
+    pub design: &'a Design,
+    /// ±1, real numbers, or indices of classes for softmax.
+    pub targets: &'a [f64],
+    /// cᵢ ≥ 0; 0 leaves the row out.
+    pub weights: &'a [f64],
+}
+
+impl Subproblem<'_> {
+    /// Whether everything is a number of the range in which the proofs hold: 0, or a magnitude from 10⁻¹⁴⁰ to 10¹⁴⁰.
+    pub fn is_admissible(&self, point: &[f64]) -> bool {
+        let (problem, n) = (&self.problem, self.design.rows());
+        let number = |x: f64| x == 0.0 || (1e-140..=1e140).contains(&x.abs());
+        let not_negative = |x: f64| number(x) && x >= 0.0;
+        let target = |y: f64| match problem.loss {
+            Loss::Softmax => y >= 0.0 && y.fract() == 0.0 && y < problem.outputs as f64,
+            Loss::Squared | Loss::Absolute | Loss::Quantile(_) => number(y),
+            _ => y.abs() == 1.0,
+        };
+        let loss = match problem.loss {
+            Loss::Quantile(q) => q > 1e-140 && q < 1.0 && problem.outputs == 1,
+            Loss::Softmax => problem.outputs >= 2,
+            Loss::SigmoidMse => false,
+            _ => problem.outputs == 1,
+        };
+        loss && self.design.is_well_formed()
+            && problem.features == self.design.features
+            && (self.targets.len(), self.weights.len()) == (n, n)
+            && problem.outputs.checked_mul(problem.width()) == Some(point.len())
+            && not_negative(problem.l1)
+            && not_negative(problem.l2)
+            && self.weights.iter().all(|&c| not_negative(c))
+            && self.targets.iter().all(|&y| target(y))
+            && point.iter().chain(&self.design.values).all(|&x| number(x))
+    }
+
+    /// The rows with a weight.
+    pub fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.design.rows()).filter(|&i| self.weights[i] > 0.0)
+    }
+}
