@@ -1,5 +1,6 @@
 """The workloads of the fits: a set, the task, the peers, and the ratio to reach."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -57,52 +58,37 @@ class Workload:
         return data.generated(f"{name}.{'svm' if kind == 'rcv1' else 'npz'}", "fits.sets", *arguments)
 
 
-def flights(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
-    title = f"flights {name.replace('-', ' ')}, 3M × 501 sparse"
-    sizes = {"full": (3_000_000,), "quick": (60_000,), "files": FLIGHTS}
-    return Workload(
-        f"flights-{name}",
-        title,
-        ("svmlight", "501"),
-        task=task,
-        peers=peers,
-        at_least=at_least,
-        known=known,
-        **sizes,
-    )
+def in_words(task: str) -> str:
+    return task.replace("-", " ").replace("l1", "ℓ1")
 
 
-def covtype(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
-    title = f"covtype {name.replace('-', ' ')}, 581k × 54"
-    sizes = {"full": (581_012,), "quick": (20_000,), "files": COVTYPE}
-    return Workload(
-        f"covtype-{name}",
-        title,
-        ("svmlight", "54"),
-        task=task,
-        peers=peers,
-        at_least=at_least,
-        known=known,
-        **sizes,
-    )
+def file_fit(title: str, features: str, sizes: tuple[int, int], files: tuple[str, ...]) -> Callable[..., Workload]:
+    """A function that makes the workloads of a file; `{}` in the title stands for the task."""
+
+    def workload(name: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
+        return Workload(
+            f"{title.split()[0]}-{name}",
+            title.format(in_words(name)),
+            ("svmlight", features),
+            (sizes[0],),
+            (sizes[1],),
+            task,
+            peers,
+            at_least,
+            known,
+            files,
+        )
+
+    return workload
 
 
-def a9a(name: str, title: str, task: dict, peers: list, at_least: float, known: float) -> Workload:
-    sizes = {"full": (32_561,), "quick": (5_000,), "files": A9A}
-    return Workload(
-        f"a9a-{name}",
-        f"a9a {title}, 33k × 123",
-        ("svmlight", "123"),
-        task=task,
-        peers=peers,
-        at_least=at_least,
-        known=known,
-        **sizes,
-    )
+flights = file_fit("flights {}, 3M × 501 sparse", "501", (3_000_000, 60_000), FLIGHTS)
+covtype = file_fit("covtype {}, 581k × 54", "54", (581_012, 20_000), COVTYPE)
+a9a = file_fit("a9a {}, 33k × 123", "123", (32_561, 5_000), A9A)
 
 
-def rcv1(name: str, title: str, task: dict, peers: list, at_least: float) -> Workload:
-    title = f"rcv1-shaped {title}, 100k × 50k"
+def rcv1(name: str, task: dict, peers: list, at_least: float) -> Workload:
+    title = f"rcv1-shaped {in_words(name)}, 100k × 50k"
     return Workload(f"rcv1-{name}", title, ("rcv1",), (100_000,), (5_000,), task, peers, at_least)
 
 
@@ -123,12 +109,12 @@ WORKLOADS = [
     covtype("logistic", LOGISTIC, LOGISTIC_PEERS, 5, 298550.71835070),
     covtype("squared-hinge", SQUARED_HINGE, MARGIN_PEERS, 8, 403423.63037646),
     covtype("hinge", HINGE, MARGIN_PEERS, 1, 337953.0293),
-    a9a("hinge", "hinge", HINGE, MARGIN_PEERS, 1, 11433.80769706),
-    a9a("l1-logistic", "ℓ1 logistic", L1_LOGISTIC, L1_PEERS, 8, 10558.72337370),
-    rcv1("squared-hinge", "squared hinge", SQUARED_HINGE, MARGIN_PEERS, 2),
-    rcv1("hinge", "hinge", HINGE, MARGIN_PEERS, 3),
-    rcv1("logistic", "logistic", LOGISTIC, [snapml, liblinear_official, scikit_learn], 1.5),
-    rcv1("l1-logistic", "ℓ1 logistic", L1_LOGISTIC, L1_PEERS, 2),
+    a9a("hinge", HINGE, MARGIN_PEERS, 1, 11433.80769706),
+    a9a("l1-logistic", L1_LOGISTIC, L1_PEERS, 8, 10558.72337370),
+    rcv1("squared-hinge", SQUARED_HINGE, MARGIN_PEERS, 2),
+    rcv1("hinge", HINGE, MARGIN_PEERS, 3),
+    rcv1("logistic", LOGISTIC, [snapml, liblinear_official, scikit_learn], 1.5),
+    rcv1("l1-logistic", L1_LOGISTIC, L1_PEERS, 2),
     Workload(
         "lasso-path-dense",
         "lasso path of 100 values, dense 2k × 10k",

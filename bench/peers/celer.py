@@ -3,7 +3,7 @@
 import importlib.metadata
 from typing import Any
 
-from peers import arrays, fitting
+from peers import fitting
 
 NAME = "celer"
 
@@ -13,12 +13,7 @@ def version() -> str:
 
 
 def ladders(task: dict, file: dict) -> list[dict]:
-    form = "csc" if file["sparse"] else "columns"
-    if "path" in task:
-        return [fitting.ladder("celer_path", form, "1e-1", "1e-9")]
-    if (task["loss"], task["penalty"]) != ("logistic", "l1"):
-        return []
-    return [fitting.ladder("celer-pn", form, "1e-1", "1e-9")]
+    return fitting.l1_ladders(task, file, "celer_path", "celer-pn", "1e-9")
 
 
 def time_fit(path: str, *arguments: str) -> dict[str, Any]:
@@ -26,10 +21,6 @@ def time_fit(path: str, *arguments: str) -> dict[str, Any]:
 
     task, setting = fitting.parsed(*arguments)
     tolerance = float(setting["tolerance"])
-
-    def prepare(x, y):
-        x = fitting.converted(x, setting["form"])
-        return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
 
     def fit_path(x, y, alphas):
         return celer_path(x, y, "lasso", alphas=alphas, tol=tolerance, max_iter=1000)
@@ -39,6 +30,4 @@ def time_fit(path: str, *arguments: str) -> dict[str, Any]:
         model.fit_intercept = False
         return model.fit(x, y)
 
-    if "path" in task:
-        return fitting.clocked(path, task, prepare, fit_path, lambda found: (found[1].T, 0.0))
-    return fitting.clocked(path, task, prepare, fit, lambda model: (model.coef_, 0.0))
+    return fitting.clocked_l1(path, task, setting["form"], fit, fit_path)

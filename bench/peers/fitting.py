@@ -31,6 +31,16 @@ def ladder(solver: str, form: str, loosest: str, tightest: str) -> dict[str, Any
     return {"solver": solver, "form": form, "tolerances": tolerances}
 
 
+def l1_ladders(task: dict, file: dict, path: str, logistic: str, tightest: str) -> list[dict]:
+    """The settings of a peer that solves lasso paths and ℓ1-penalised logistic regression by these two solvers."""
+    form = "csc" if file["sparse"] else "columns"
+    if "path" in task:
+        return [ladder(path, form, "1e-1", tightest)]
+    if (task["loss"], task["penalty"]) != ("logistic", "l1"):
+        return []
+    return [ladder(logistic, form, "1e-1", tightest)]
+
+
 def fit(peer: ModuleType, path: Any, task: dict, setting: dict, patience: float | None = None) -> dict[str, Any]:
     """One fit of a peer in a separate process."""
     arguments = [str(path), json.dumps(task), json.dumps(setting)]
@@ -85,6 +95,20 @@ def clocked(
         weights = weights if task["loss"] == "softmax" else weights.ravel()
         objective = [arrays.objective(task, x, y, weights, intercept)]
     return {"seconds": seconds, "peak_bytes": peak, "objective": objective}
+
+
+def clocked_l1(
+    path: str, task: dict, form: str, fit: Callable[..., Any], fit_path: Callable[..., Any]
+) -> dict[str, Any]:
+    """`clocked` for a lasso path, whose coefficients `fit_path` returns second, or for one fit without an intercept."""
+
+    def prepare(x, y):
+        x = converted(x, form)
+        return (x, y, arrays.penalties(x, y, task["path"])) if "path" in task else (x, y)
+
+    if "path" in task:
+        return clocked(path, task, prepare, fit_path, lambda found: (found[1].T, 0.0))
+    return clocked(path, task, prepare, fit, lambda model: (model.coef_, 0.0))
 
 
 def predictions(path: str, rows: int, model: Any) -> dict[str, Any]:
