@@ -17,15 +17,15 @@ const MOST_COLUMNS: usize = 2_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Components {
     /// The mean of each column.
-    pub means: Vec<f64>,
+    pub(crate) means: Vec<f64>,
     /// The standard deviation of each column; 1 for a constant column.
-    pub deviations: Vec<f64>,
+    pub(crate) deviations: Vec<f64>,
     /// Orthonormal directions in the space of the standardised columns.
-    pub directions: Vec<Vec<f64>>,
+    pub(crate) directions: Vec<Vec<f64>>,
     /// The variance along each direction.
-    pub variances: Vec<f64>,
+    pub(crate) variances: Vec<f64>,
     /// The total variance of the standardised columns: the number of columns that are not constant.
-    pub total: f64,
+    pub(crate) total: f64,
 }
 
 impl Components {

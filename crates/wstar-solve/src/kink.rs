@@ -10,11 +10,11 @@ use wstar_problem::on_loss;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kink {
     /// The slope for z < at, at most 0.
-    pub lo: f64,
+    pub(crate) lo: f64,
     /// The slope for z > at, at least 0.
-    pub hi: f64,
+    pub(crate) hi: f64,
     /// The score of the kink, where the loss is 0.
-    pub at: f64,
+    pub(crate) at: f64,
 }
 
 impl Kink {

@@ -70,7 +70,7 @@ const PATIENCE: u64 = 4;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Newton {
     /// The iteration limit.
-    pub max_iterations: u64,
+    pub(crate) max_iterations: u64,
 }
 
 impl Default for Newton {

@@ -36,11 +36,11 @@ struct Scales {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewtonCg {
     /// The iteration limit.
-    pub max_iterations: u64,
+    pub(crate) max_iterations: u64,
     /// The limit on products with the Hessian in one step.
-    pub max_products: u64,
+    pub(crate) max_products: u64,
     /// The limit on passes over the rows; after so many, another solver may do better.
-    pub max_passes: u64,
+    pub(crate) max_passes: u64,
 }
 
 impl Default for NewtonCg {

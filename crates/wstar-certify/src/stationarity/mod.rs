@@ -28,7 +28,7 @@ pub struct Stationarity {
     /// The tolerance for `slope`.
     pub tol: f64,
     /// The number of rows with a weight above 0.
-    pub rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl Stationarity {

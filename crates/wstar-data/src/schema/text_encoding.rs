@@ -104,7 +104,7 @@ pub struct TextEncoding {
     /// The value of a term.
     pub weighting: Weighting,
     /// Whether tf-idf uses 1 + ln c instead of the count c.
-    pub sublinear: bool,
+    pub(crate) sublinear: bool,
     /// The maximum number of tokens in a term.
     pub ngrams: usize,
     /// The minimum number of training texts in which a term had to occur to be kept.
@@ -116,7 +116,7 @@ pub struct TextEncoding {
     /// The assignment of terms to columns.
     pub terms: Terms,
     /// The idf of each column; empty unless the weighting is tf-idf.
-    pub idf: Vec<f64>,
+    pub(crate) idf: Vec<f64>,
 }
 
 /// The `min_df` of model files written before the field existed.

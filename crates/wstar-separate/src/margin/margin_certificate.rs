@@ -36,7 +36,7 @@ pub struct LargestMargin {
     /// The requested relative gap.
     pub tol: f64,
     /// The number of rows that take part.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Whether hyperplanes have an intercept.
     pub intercept: bool,
     /// The support vectors: rows with their multipliers αᵢ > 0.

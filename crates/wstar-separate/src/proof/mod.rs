@@ -93,9 +93,9 @@ pub struct Proof {
     /// The verdict.
     pub verdict: Verdict,
     /// The number of rows of the data, including those of other classes.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// The number of features.
-    pub features: u64,
+    pub(crate) features: u64,
     /// Whether hyperplanes have an intercept.
     pub intercept: bool,
     /// The names of the two classes.

@@ -18,11 +18,11 @@ pub(super) const PATIENCE: u32 = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InteriorPoint {
     /// Maximum number of parameters d; every iteration factors a d × d matrix.
-    pub max_parameters: usize,
+    pub(crate) max_parameters: usize,
     /// Maximum number of iterations.
-    pub max_iterations: u64,
+    pub(crate) max_iterations: u64,
     /// Whether to compute in double-double arithmetic.
-    pub extended: bool,
+    pub(crate) extended: bool,
 }
 
 impl Default for InteriorPoint {

@@ -18,7 +18,7 @@ const MOST_PARAMETERS: usize = 5_000;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bfgs {
     /// The iteration limit.
-    pub max_iterations: u64,
+    pub(crate) max_iterations: u64,
 }
 
 impl Default for Bfgs {

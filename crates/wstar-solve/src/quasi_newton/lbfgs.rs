@@ -19,9 +19,9 @@ use wstar_problem::objective::Objective;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lbfgs {
     /// The number of steps that the model keeps.
-    pub memory: usize,
+    pub(crate) memory: usize,
     /// The iteration limit.
-    pub max_iterations: u64,
+    pub(crate) max_iterations: u64,
 }
 
 impl Default for Lbfgs {

@@ -47,9 +47,9 @@ pub struct Gaussian {
     /// Lower triangles in row-major order: one covariance for each class, or a single one if shared.
     pub covariances: Vec<Vec<f64>>,
     /// Whether the classes share one covariance (the linear discriminant).
-    pub shared: bool,
+    pub(crate) shared: bool,
     /// The shrinkage of the covariances towards a multiple of the identity, applied before they are used.
-    pub shrinkage: f64,
+    pub(crate) shrinkage: f64,
 }
 
 /// Estimates a Gaussian for each class; with `shared`, all classes have the same covariance.

@@ -145,9 +145,9 @@ impl From<Penalties> for Vec<Vec<f64>> {
 #[non_exhaustive]
 pub struct Strategy {
     /// The decision for each observation.
-    pub decisions: Vec<usize>,
+    pub(crate) decisions: Vec<usize>,
     /// The risk Σ p(x, k) W(k, q(x)), which is the minimum over all strategies.
-    pub risk: f64,
+    pub(crate) risk: f64,
 }
 
 /// The strategy of least risk for a known p(x, k): `joint[x][k]`, non-negative, summing to 1.

@@ -16,7 +16,7 @@ use wstar_numeric::tail_probabilities::normal_quantile;
 #[non_exhaustive]
 pub struct CalibrationBin {
     /// The total weight of the rows.
-    pub weight: f64,
+    pub(crate) weight: f64,
     /// The mean predicted probability.
     pub predicted: f64,
     /// The fraction of positive rows.

@@ -13,11 +13,11 @@ use wstar_data::error::Result;
 #[non_exhaustive]
 pub struct RankPoint {
     /// The threshold; infinite at the first point, which no row reaches.
-    pub threshold: f64,
+    pub(crate) threshold: f64,
     /// The weight of the positive rows that reach it.
-    pub true_positive: f64,
+    pub(crate) true_positive: f64,
     /// The weight of the negative rows that reach it.
-    pub false_positive: f64,
+    pub(crate) false_positive: f64,
 }
 
 /// The counts at every threshold, from the one that no row reaches to the one that all rows reach.
@@ -25,11 +25,11 @@ pub struct RankPoint {
 #[non_exhaustive]
 pub struct Roc {
     /// The points from (0, 0) to all rows.
-    pub points: Vec<RankPoint>,
+    pub(crate) points: Vec<RankPoint>,
     /// The total weight of the positive rows.
-    pub positive: f64,
+    pub(crate) positive: f64,
     /// The total weight of the negative rows.
-    pub negative: f64,
+    pub(crate) negative: f64,
 }
 
 impl Roc {

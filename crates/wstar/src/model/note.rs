@@ -70,10 +70,10 @@ pub enum Note {
 #[non_exhaustive]
 pub struct SeparableSide {
     /// The names of the two sides.
-    pub who: String,
+    pub(crate) who: String,
     /// The feature that separates the sides by itself, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub(crate) by: Option<String>,
 }
 
 /// The kind of separation between two sides.

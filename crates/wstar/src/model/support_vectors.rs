@@ -66,7 +66,7 @@ pub struct SupportPoint {
 #[non_exhaustive]
 pub struct SoftMargin {
     /// Points with α = 0, up to the accuracy of the solver.
-    pub outside: u64,
+    pub(crate) outside: u64,
     /// Points with 0 < α < C.
     pub on_margin: u64,
     /// Points with α = C.
@@ -74,20 +74,20 @@ pub struct SoftMargin {
     /// Points on the wrong side of the hyperplane.
     pub wrong: u64,
     /// Σ slack.
-    pub slack: f64,
+    pub(crate) slack: f64,
     /// The largest violation of a point's optimality condition: its complementary slackness for the hinge,
     /// |α − 2C·slack| for the squared hinge.
     pub slackness: f64,
     /// The sum of these violations over all points.
-    pub total_slackness: f64,
+    pub(crate) total_slackness: f64,
     /// |Σαy|; 0 at the optimum if the intercept is not penalised.
-    pub balance: f64,
+    pub(crate) balance: f64,
     /// For an ℓ2 penalty: the largest deviation of a weight from Σαyx, relative to the largest weight.
     pub rebuilt_weights: Option<f64>,
     /// The deviation of the intercept from the mean of y − w·x over the points with 0 < α < C, if there are any.
     pub rebuilt_intercept: Option<f64>,
     /// 2/‖w‖: the distance between the hyperplanes with scores ±1.
-    pub width: f64,
+    pub(crate) width: f64,
 }
 
 /// Visits the points of every subproblem of a support vector machine; `visit` gets the index of the subproblem and the

@@ -30,13 +30,13 @@ const MOST_LOOKS: f64 = (1u64 << 28) as f64;
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
     /// The row index, from 0; the same in every pass.
-    pub id: u64,
+    pub(crate) id: u64,
     /// Its features.
-    pub row: Row<'a>,
+    pub(crate) row: Row<'a>,
     /// Its class.
-    pub class: u32,
+    pub(crate) class: u32,
     /// The sample weight.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 /// A set of examples that can be visited once or repeatedly.

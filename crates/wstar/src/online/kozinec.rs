@@ -37,9 +37,9 @@ pub enum Hulls {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KozinecRule {
     /// The largest relative difference between the margin and the best one.
-    pub epsilon: f64,
+    pub(crate) epsilon: f64,
     /// The convex hulls between which the distance is minimised.
-    pub hulls: Hulls,
+    pub(crate) hulls: Hulls,
 }
 
 impl KozinecRule {

@@ -35,11 +35,11 @@ use wstar_data::linear::Hyperplane;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen {
     /// The score before the update.
-    pub score: f64,
+    pub(crate) score: f64,
     /// Whether the example was misclassified.
-    pub wrong: bool,
+    pub(crate) wrong: bool,
     /// The update that was made.
-    pub change: Change,
+    pub(crate) change: Change,
 }
 
 /// The update that one example caused.

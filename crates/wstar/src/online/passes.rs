@@ -22,28 +22,28 @@ pub enum Passes {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PassLimits {
     /// How many passes.
-    pub passes: Passes,
+    pub(crate) passes: Passes,
     /// The budget of time and updates.
-    pub budget: Budget,
+    pub(crate) budget: Budget,
 }
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Why the run ended.
-    pub status: Status,
+    pub(crate) status: Status,
     /// Passes started.
-    pub passes: u64,
+    pub(crate) passes: u64,
     /// Examples processed, counting repetitions.
-    pub seen: u64,
+    pub(crate) seen: u64,
     /// Examples whose class was predicted wrongly just before their update.
-    pub mistakes: u64,
+    pub(crate) mistakes: u64,
     /// Updates made by each discriminant.
-    pub updates: Vec<u64>,
+    pub(crate) updates: Vec<u64>,
     /// Mistakes made in each pass.
-    pub mistakes_by_pass: Vec<u64>,
+    pub(crate) mistakes_by_pass: Vec<u64>,
     /// Rows of the first pass, up to the point where it ended.
-    pub rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl Run {

@@ -48,13 +48,13 @@ impl Ties {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PerceptronRule {
     /// The learning rate α of the first update.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// How the rate changes with the number of updates.
-    pub schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// How a score of 0 is interpreted.
-    pub ties: Ties,
+    pub(crate) ties: Ties,
     /// Whether there is an intercept (the lifted form). Without one, the hyperplane passes through the origin.
-    pub intercept: bool,
+    pub(crate) intercept: bool,
 }
 
 impl Default for PerceptronRule {

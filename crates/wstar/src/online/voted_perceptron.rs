@@ -32,15 +32,15 @@ pub enum Voters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {
     /// How it differs from the previous hyperplane.
-    pub step: MemberStep,
+    pub(crate) step: MemberStep,
     /// The number of examples for which it was the current hyperplane.
-    pub survived: u64,
+    pub(crate) survived: u64,
 }
 
 /// How a hyperplane differs from the previous one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum MemberStep {
+pub(crate) enum MemberStep {
     /// A multiple of an example was added.
     Add {
         /// The index of the stored row.
@@ -297,7 +297,7 @@ fn by_blocks<T: Send, const N: usize>(
 #[derive(Debug, Clone)]
 pub struct Voting<L> {
     /// The learner whose hyperplanes vote.
-    pub learner: L,
+    pub(crate) learner: L,
     voters: Voters,
     committee: Committee,
     kept: FxHashMap<u64, u32>,

@@ -18,7 +18,7 @@ pub struct Common {
     pub seed: u64,
     /// The time limit in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_seconds: Option<f64>,
+    pub(crate) max_seconds: Option<f64>,
     /// The share of the rows that training held out; a certificate is verified on the other rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<f64>,

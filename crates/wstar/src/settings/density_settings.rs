@@ -31,12 +31,12 @@ const ALPHA: f64 = 1.0;
 #[must_use]
 pub struct Densities {
     /// The densities and how they are estimated.
-    pub density: DensitySettings,
+    pub(crate) density: DensitySettings,
     /// The penalty matrix, row by row: W(k, d) is the penalty of deciding d when k is true. By default the 0–1 loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub penalties: Option<Vec<Vec<f64>>>,
+    pub(crate) penalties: Option<Vec<Vec<f64>>>,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
     /// A setting that the densities do not have. It is refused by the fit, as setters cannot fail.
     #[serde(skip)]
     misplaced: Option<Setting>,

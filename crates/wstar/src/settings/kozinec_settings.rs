@@ -29,26 +29,26 @@ const EPSILON: f64 = 0.01;
 #[must_use]
 pub struct KozinecMargin {
     /// The relative tolerance ε on the margin.
-    pub epsilon: f64,
+    pub(crate) epsilon: f64,
     /// The most passes over the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<f64>,
+    pub(crate) epochs: Option<f64>,
     /// The most updates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iter: Option<u64>,
+    pub(crate) max_iter: Option<u64>,
     /// Which example comes next; by default the rows in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<Rule>,
+    pub(crate) rule: Option<Rule>,
     /// Treats the rows as a multiset.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub multiset: bool,
+    pub(crate) multiset: bool,
     /// Predicts by a vote of these hyperplanes of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vote: Option<Voters>,
+    pub(crate) vote: Option<Voters>,
     /// Whether there is an intercept.
-    pub intercept: bool,
+    pub(crate) intercept: bool,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
 }
 
 impl KozinecMargin {

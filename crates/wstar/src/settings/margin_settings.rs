@@ -29,14 +29,14 @@ const TOL: f64 = 1e-8;
 #[must_use]
 pub struct MaximumMargin {
     /// The relative duality gap to reach.
-    pub tol: f64,
+    pub(crate) tol: f64,
     /// The most steps of the active-set method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iter: Option<u64>,
+    pub(crate) max_iter: Option<u64>,
     /// Whether there is an intercept.
-    pub intercept: bool,
+    pub(crate) intercept: bool,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
 }
 
 impl Default for MaximumMargin {

@@ -27,14 +27,14 @@ use wstar_problem::multiclass::ClassWeights;
 pub struct MinError {
     /// The cost of an error in each class; by default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_weight: Option<ClassWeights>,
+    pub(crate) class_weight: Option<ClassWeights>,
     /// The most nodes of the search tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iter: Option<u64>,
+    pub(crate) max_iter: Option<u64>,
     /// Whether there is an intercept.
-    pub intercept: bool,
+    pub(crate) intercept: bool,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
 }
 
 impl Default for MinError {

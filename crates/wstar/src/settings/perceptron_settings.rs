@@ -30,33 +30,33 @@ pub struct Perceptrons {
     pub(crate) method: Method,
     /// Passes over the data: the most for the perceptron and the pocket, the exact number for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<f64>,
+    pub(crate) epochs: Option<f64>,
     /// The most updates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iter: Option<u64>,
+    pub(crate) max_iter: Option<u64>,
     /// The learning rate of the first update.
-    pub learning_rate: f64,
+    pub(crate) learning_rate: f64,
     /// How the learning rate changes with the updates.
-    pub schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// Which example comes next; the default depends on the variant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<Rule>,
+    pub(crate) rule: Option<Rule>,
     /// Treats the rows as a multiset: a weight is a number of equal rows, and the position of a row carries no
     /// information.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub multiset: bool,
+    pub(crate) multiset: bool,
     /// The meaning of a score of exactly 0.
-    pub ties: Ties,
+    pub(crate) ties: Ties,
     /// The starting point: the intercept first (if there is one), then the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Vec<f64>>,
+    pub(crate) start: Option<Vec<f64>>,
     /// Predicts by a vote of these hyperplanes of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vote: Option<Voters>,
+    pub(crate) vote: Option<Voters>,
     /// Whether there is an intercept.
-    pub intercept: bool,
+    pub(crate) intercept: bool,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
 }
 
 impl Perceptrons {

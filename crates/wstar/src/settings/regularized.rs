@@ -49,45 +49,45 @@ pub struct Regularized {
     /// C or λ.
     pub strength: Strength,
     /// Whether there is an intercept, and whether it is penalised.
-    pub intercept: Intercept,
+    pub(crate) intercept: Intercept,
     /// Whether Firth's correction is applied. It removes the leading term of the bias, and the corrected fit exists for
     /// separated classes too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub firth: bool,
+    pub(crate) firth: bool,
     /// The reduction of more than two classes; by default softmax for the logistic loss and one-vs-rest otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub multiclass: Option<Multiclass>,
+    pub(crate) multiclass: Option<Multiclass>,
     /// The weight of each class; by default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_weight: Option<ClassWeights>,
+    pub(crate) class_weight: Option<ClassWeights>,
     /// The relative duality gap to reach.
-    pub tol: f64,
+    pub(crate) tol: f64,
     /// The starting point: the intercept first (if there is one), then the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Vec<f64>>,
+    pub(crate) start: Option<Vec<f64>>,
     /// The solver; by default chosen from the shape of the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub solver: Option<SolverName>,
+    pub(crate) solver: Option<SolverName>,
     /// The most iterations over all rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_iter: Option<u64>,
+    pub(crate) max_iter: Option<u64>,
     /// The passes of a stochastic solver over the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<f64>,
+    pub(crate) epochs: Option<f64>,
     /// The batch size of a stochastic gradient, in rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<usize>,
+    pub(crate) batch: Option<usize>,
     /// The learning rate of the first gradient step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learning_rate: Option<f64>,
+    pub(crate) learning_rate: Option<f64>,
     /// How the learning rate changes with the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Schedule>,
+    pub(crate) schedule: Option<Schedule>,
     /// The momentum of gradient steps: the share of the last step that is added to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub momentum: Option<f64>,
+    pub(crate) momentum: Option<f64>,
     /// The settings of every method.
-    pub common: Common,
+    pub(crate) common: Common,
 }
 
 impl Regularized {

@@ -17,13 +17,13 @@ use wstar_data::error::{Error, Result};
 #[non_exhaustive]
 pub struct Bernoulli {
     /// The weight of each class.
-    pub totals: Vec<f64>,
+    pub(crate) totals: Vec<f64>,
     /// The weight of the rows above the threshold, for each class and column.
-    pub counts: Vec<Vec<f64>>,
+    pub(crate) counts: Vec<Vec<f64>>,
     /// The pseudo-count added to the counts of both values.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
     /// The threshold; it is not negative, so that an absent entry of a sparse row is not above it.
-    pub threshold: f64,
+    pub(crate) threshold: f64,
 }
 
 /// Counts the rows above the threshold for each class and column.

@@ -18,13 +18,13 @@ use wstar_data::error::{Error, Range, Result};
 #[non_exhaustive]
 pub struct NaiveGaussian {
     /// The relative weight of each class.
-    pub priors: Vec<f64>,
+    pub(crate) priors: Vec<f64>,
     /// The mean of each class in each column.
     pub means: Vec<Vec<f64>>,
     /// The variance of each class in each column.
     pub variances: Vec<Vec<f64>>,
     /// The smoothing, as a fraction of the largest variance of a column over all rows.
-    pub var_smoothing: f64,
+    pub(crate) var_smoothing: f64,
 }
 
 /// Estimates a Gaussian for each class and column.

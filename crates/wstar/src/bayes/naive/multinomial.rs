@@ -18,11 +18,11 @@ use wstar_data::error::{Error, Result};
 #[non_exhaustive]
 pub struct Multinomial {
     /// The weight of each class.
-    pub totals: Vec<f64>,
+    pub(crate) totals: Vec<f64>,
     /// The weighted sum of each column over each class.
-    pub counts: Vec<Vec<f64>>,
+    pub(crate) counts: Vec<Vec<f64>>,
     /// The pseudo-count added to every sum.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
 }
 
 /// Sums the columns for each class. A negative value is an error that names its row and column.
