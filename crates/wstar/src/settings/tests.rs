@@ -13,215 +13,53 @@ use wstar_problem::problem::Intercept;
 use wstar_solve::SolverName;
 use wstar_solve::learning_rate::Schedule;
 
+/// The default options with a change.
+fn with(change: impl FnOnce(&mut Options)) -> Options {
+    let mut options = Options::default();
+    change(&mut options);
+    options
+}
+
 /// Options with one value for each setting, each in options of its own.
 fn single_options() -> Vec<(Setting, Options)> {
     let weights = ClassWeights::Given(vec![("a:b".into(), 2.5), ("c".into(), 1.0)]);
-    let none = Options::default;
     vec![
-        (
-            Setting::Epochs,
-            Options {
-                epochs: Some(3.0),
-                ..none()
-            },
-        ),
-        (
-            Setting::MaxIter,
-            Options {
-                max_iter: Some(7),
-                ..none()
-            },
-        ),
-        (
-            Setting::MaxSeconds,
-            Options {
-                max_seconds: Some(0.5),
-                ..none()
-            },
-        ),
-        (
-            Setting::LearningRate,
-            Options {
-                learning_rate: Some(0.1),
-                ..none()
-            },
-        ),
-        (
-            Setting::Schedule,
-            Options {
-                schedule: Some(Schedule::Inverse),
-                ..none()
-            },
-        ),
-        (
-            Setting::Rule,
-            Options {
-                rule: Some(Rule::Shuffled),
-                ..none()
-            },
-        ),
-        (
-            Setting::Multiset,
-            Options {
-                multiset: true,
-                ..none()
-            },
-        ),
-        (
-            Setting::Ties,
-            Options {
-                ties: Some(Ties::Positive),
-                ..none()
-            },
-        ),
-        (
-            Setting::Start,
-            Options {
-                start: Some(vec![1.0, -2.0]),
-                ..none()
-            },
-        ),
-        (
-            Setting::Vote,
-            Options {
-                vote: Some(Voters::LastHalf),
-                ..none()
-            },
-        ),
-        (
-            Setting::Epsilon,
-            Options {
-                epsilon: Some(0.2),
-                ..none()
-            },
-        ),
-        (
-            Setting::Density,
-            Options {
-                density: Some(Density::Bernoulli),
-                ..none()
-            },
-        ),
-        (
-            Setting::Smoothing,
-            Options {
-                smoothing: Some(0.3),
-                ..none()
-            },
-        ),
-        (
-            Setting::Shrinkage,
-            Options {
-                shrinkage: Some(0.4),
-                ..none()
-            },
-        ),
+        (Setting::Epochs, with(|o| o.epochs = Some(3.0))),
+        (Setting::MaxIter, with(|o| o.max_iter = Some(7))),
+        (Setting::MaxSeconds, with(|o| o.max_seconds = Some(0.5))),
+        (Setting::LearningRate, with(|o| o.learning_rate = Some(0.1))),
+        (Setting::Schedule, with(|o| o.schedule = Some(Schedule::Inverse))),
+        (Setting::Rule, with(|o| o.rule = Some(Rule::Shuffled))),
+        (Setting::Multiset, with(|o| o.multiset = true)),
+        (Setting::Ties, with(|o| o.ties = Some(Ties::Positive))),
+        (Setting::Start, with(|o| o.start = Some(vec![1.0, -2.0]))),
+        (Setting::Vote, with(|o| o.vote = Some(Voters::LastHalf))),
+        (Setting::Epsilon, with(|o| o.epsilon = Some(0.2))),
+        (Setting::Density, with(|o| o.density = Some(Density::Bernoulli))),
+        (Setting::Smoothing, with(|o| o.smoothing = Some(0.3))),
+        (Setting::Shrinkage, with(|o| o.shrinkage = Some(0.4))),
         (
             Setting::Penalties,
-            Options {
-                penalties: Some(vec![vec![0.0, 1.0], vec![5.0, 0.0]]),
-                ..none()
-            },
+            with(|o| o.penalties = Some(vec![vec![0.0, 1.0], vec![5.0, 0.0]])),
         ),
-        (
-            Setting::Quantile,
-            Options {
-                quantile: Quantile::new(0.3).ok(),
-                ..none()
-            },
-        ),
-        (
-            Setting::Penalty,
-            Options {
-                penalty: Some(PenaltyName::L1),
-                ..none()
-            },
-        ),
-        (
-            Setting::C,
-            Options {
-                c: Some(2.0),
-                ..none()
-            },
-        ),
-        (
-            Setting::Lambda,
-            Options {
-                lambda: Some(0.01),
-                ..none()
-            },
-        ),
-        (
-            Setting::Solver,
-            Options {
-                solver: Some(SolverName::Lbfgs),
-                ..none()
-            },
-        ),
-        (
-            Setting::Tol,
-            Options {
-                tol: Some(1e-4),
-                ..none()
-            },
-        ),
-        (
-            Setting::Momentum,
-            Options {
-                momentum: Some(0.9),
-                ..none()
-            },
-        ),
-        (
-            Setting::Batch,
-            Options {
-                batch: Some(32),
-                ..none()
-            },
-        ),
+        (Setting::Quantile, with(|o| o.quantile = Quantile::new(0.3).ok())),
+        (Setting::Penalty, with(|o| o.penalty = Some(PenaltyName::L1))),
+        (Setting::C, with(|o| o.c = Some(2.0))),
+        (Setting::Lambda, with(|o| o.lambda = Some(0.01))),
+        (Setting::Solver, with(|o| o.solver = Some(SolverName::Lbfgs))),
+        (Setting::Tol, with(|o| o.tol = Some(1e-4))),
+        (Setting::Momentum, with(|o| o.momentum = Some(0.9))),
+        (Setting::Batch, with(|o| o.batch = Some(32))),
         (
             Setting::Multiclass,
-            Options {
-                multiclass: Some(Multiclass::Ovr),
-                ..none()
-            },
+            with(|o| o.multiclass = Some(Multiclass::Ovr)),
         ),
-        (
-            Setting::ClassWeight,
-            Options {
-                class_weight: Some(weights),
-                ..none()
-            },
-        ),
-        (
-            Setting::PenalizeIntercept,
-            Options {
-                penalize_intercept: true,
-                ..none()
-            },
-        ),
-        (
-            Setting::Firth,
-            Options {
-                firth: true,
-                ..none()
-            },
-        ),
-        (
-            Setting::NoIntercept,
-            Options {
-                no_intercept: true,
-                ..none()
-            },
-        ),
-        (
-            Setting::Holdout,
-            Options {
-                holdout: Some(0.25),
-                ..none()
-            },
-        ),
-        (Setting::Seed, Options { seed: 9, ..none() }),
+        (Setting::ClassWeight, with(|o| o.class_weight = Some(weights))),
+        (Setting::PenalizeIntercept, with(|o| o.penalize_intercept = true)),
+        (Setting::Firth, with(|o| o.firth = true)),
+        (Setting::NoIntercept, with(|o| o.no_intercept = true)),
+        (Setting::Holdout, with(|o| o.holdout = Some(0.25))),
+        (Setting::Seed, with(|o| o.seed = 9)),
     ]
 }
 
@@ -275,54 +113,40 @@ fn each_family_takes_its_own_options() {
 
 #[test]
 fn options_that_exclude_each_other_are_refused() {
-    let none = Options::default;
     for (options, words) in [
         (
-            Options {
-                c: Some(1.0),
-                lambda: Some(1.0),
-                ..none()
-            },
+            with(|o| {
+                o.c = Some(1.0);
+                o.lambda = Some(1.0);
+            }),
             "C does not go with lambda",
         ),
         (
-            Options {
-                l1_ratio: Some(0.5),
-                ..none()
-            },
+            with(|o| o.l1_ratio = Some(0.5)),
             "l1-ratio is for the elastic net",
         ),
         (
-            Options {
-                no_intercept: true,
-                penalize_intercept: true,
-                ..none()
-            },
+            with(|o| {
+                o.no_intercept = true;
+                o.penalize_intercept = true;
+            }),
             "penalize-intercept",
         ),
         (
-            Options {
-                firth: true,
-                c: Some(1.0),
-                ..none()
-            },
+            with(|o| {
+                o.firth = true;
+                o.c = Some(1.0);
+            }),
             "firth does not go with C",
         ),
         (
-            Options {
-                firth: true,
-                penalty: Some(PenaltyName::L2),
-                ..none()
-            },
+            with(|o| {
+                o.firth = true;
+                o.penalty = Some(PenaltyName::L2);
+            }),
             "firth does not go with penalty",
         ),
-        (
-            Options {
-                loss: Some(LossName::Hinge),
-                ..none()
-            },
-            "loss = hinge",
-        ),
+        (with(|o| o.loss = Some(LossName::Hinge)), "loss = hinge"),
     ] {
         let text = options.for_method(Method::Logistic).unwrap_err().to_string();
         assert!(text.contains(words), "{text}");
@@ -363,50 +187,41 @@ fn builders_make_the_settings_of_their_options() {
         (Logistic::l2().into(), none(), Method::Logistic),
         (
             Logistic::firth().into(),
-            Options {
-                firth: true,
-                ..none()
-            },
+            with(|o| o.firth = true),
             Method::Logistic,
         ),
         (
             Logistic::l1().c(0.5).balanced().one_vs_rest().into(),
-            Options {
-                penalty: Some(PenaltyName::L1),
-                c: Some(0.5),
-                class_weight: Some(ClassWeights::Balanced),
-                multiclass: Some(Multiclass::Ovr),
-                ..none()
-            },
+            with(|o| {
+                o.penalty = Some(PenaltyName::L1);
+                o.c = Some(0.5);
+                o.class_weight = Some(ClassWeights::Balanced);
+                o.multiclass = Some(Multiclass::Ovr);
+            }),
             Method::Logistic,
         ),
         (
             Svm::l2().squared_hinge().no_intercept().seed(3).into(),
-            Options {
-                loss: Some(LossName::SquaredHinge),
-                no_intercept: true,
-                seed: 3,
-                ..none()
-            },
+            with(|o| {
+                o.loss = Some(LossName::SquaredHinge);
+                o.no_intercept = true;
+                o.seed = 3;
+            }),
             Method::Svm,
         ),
         (LeastSquares::unpenalized().into(), none(), Method::LeastSquares),
         (
             LeastSquares::elastic_net(0.3).lambda(0.1).into(),
-            Options {
-                penalty: Some(PenaltyName::ElasticNet),
-                l1_ratio: Some(0.3),
-                lambda: Some(0.1),
-                ..none()
-            },
+            with(|o| {
+                o.penalty = Some(PenaltyName::ElasticNet);
+                o.l1_ratio = Some(0.3);
+                o.lambda = Some(0.1);
+            }),
             Method::LeastSquares,
         ),
         (
             Lad::unpenalized().quantile(Quantile::new(0.9).unwrap()).into(),
-            Options {
-                quantile: Quantile::new(0.9).ok(),
-                ..none()
-            },
+            with(|o| o.quantile = Quantile::new(0.9).ok()),
             Method::Lad,
         ),
         (Perceptrons::averaged().into(), none(), Method::AveragedPerceptron),
@@ -414,10 +229,7 @@ fn builders_make_the_settings_of_their_options() {
         (Densities::lda().into(), none(), Method::Lda),
         (
             Densities::naive(Density::Multinomial).into(),
-            Options {
-                density: Some(Density::Multinomial),
-                ..none()
-            },
+            with(|o| o.density = Some(Density::Multinomial)),
             Method::NaiveBayes,
         ),
         (MaximumMargin::new().into(), none(), Method::HardMargin),
@@ -439,23 +251,14 @@ fn the_target_and_the_options_choose_the_method() {
     assert_eq!(none().first_choice(&real), Method::LeastSquares);
     assert_eq!(none().first_choice(&classes(&["a", "b"])), Method::Logistic);
     assert_eq!(none().first_choice(&classes(&["a", "b", "c"])), Method::Softmax);
-    let quantile = Options {
-        quantile: Quantile::new(0.5).ok(),
-        ..none()
-    };
+    let quantile = with(|o| o.quantile = Quantile::new(0.5).ok());
     assert_eq!(quantile.first_choice(&real), Method::Lad);
-    let rule = Options {
-        rule: Some(Rule::Cyclic),
-        ..none()
-    };
+    let rule = with(|o| o.rule = Some(Rule::Cyclic));
     assert_eq!(
         rule.first_choice(&classes(&["a", "b"])),
         Method::AveragedPerceptron
     );
-    let vote = Options {
-        vote: Some(Voters::All),
-        ..none()
-    };
+    let vote = with(|o| o.vote = Some(Voters::All));
     assert_eq!(vote.first_choice(&classes(&["a", "b"])), Method::Perceptron);
 }
 
