@@ -6,9 +6,15 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 use wstar::certificate::Certificate;
-use wstar::data::{Dataset, Design, Schema};
+use wstar::data::read::{Format, ReadOptions, Source, read};
+use wstar::data::run::{Budget, Unwatched};
+use wstar::data::{Dataset, Design, Preparation, Schema, prepare};
 use wstar::model::{FitRecord, Model, Predictor};
+use wstar::problem::baseline::Baseline;
+use wstar::problem::objective::{Objective, Rows, Validation};
+use wstar::problem::problem::Problem;
 use wstar::settings::Settings;
+use wstar::solve::{Control, Solution, Solver};
 
 /// The sections of a model file that a forger may change.
 #[derive(Serialize)]
@@ -51,6 +57,34 @@ pub(crate) fn real_data(name: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("CI").is_none(), "{} is absent", path.display());
     println!("skipped: {} is absent (set WSTAR_DATA)", path.display());
     None
+}
+
+/// The data set of an svmlight file, with this class as the positive one.
+pub(crate) fn svmlight_data(path: &Path, positive: Option<&str>) -> Dataset {
+    let options = ReadOptions {
+        format: Some(Format::Svmlight),
+        ..ReadOptions::default()
+    };
+    let raw = read(&Source::parse(path.to_str().unwrap()).unwrap(), &options).unwrap();
+    let preparation = Preparation {
+        positive: positive.map(str::to_string),
+        ..Preparation::default()
+    };
+    prepare(raw, &preparation).unwrap()
+}
+
+/// The solution of a problem over rows in memory, from the start 0.
+pub(crate) fn solve_in_memory(problem: Problem, rows: &Rows<'_>, solver: &dyn Solver, tol: f64) -> Solution {
+    let mut objective = Objective::in_memory(problem, rows.borrowed(), Validation::Done);
+    let baseline = Baseline::of(&mut rows.borrowed(), &problem).unwrap();
+    let mut unwatched = Unwatched;
+    let mut control = Control::new(
+        baseline.tolerance(tol, &problem),
+        Budget::default(),
+        &mut unwatched,
+    );
+    let start = vec![0.0; problem.layout().len()];
+    solver.solve(&mut objective, &start, &mut control).unwrap()
 }
 
 /// The same data in sparse storage.

@@ -1,8 +1,7 @@
 //! The maximum margin: feasible primal and dual points without a gap, compared with a general solver.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SupportedConeT};
+use crate::margins::qp_margin;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::data::Design;
@@ -87,30 +86,7 @@ fn reference(rows: &[Vec<f64>], signs: &[i8], intercept: bool) -> f64 {
             row
         })
         .collect();
-    let squares: Vec<Vec<f64>> = (0..columns)
-        .map(|i| {
-            (0..columns)
-                .map(|j| f64::from(u8::from(i == j && i < features)))
-                .collect()
-        })
-        .collect();
-    let settings = DefaultSettings {
-        verbose: false,
-        tol_gap_abs: 1e-11,
-        tol_gap_rel: 1e-11,
-        tol_feas: 1e-11,
-        ..Default::default()
-    };
-    let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(rows.len())];
-    let (p, a) = (CscMatrix::from(&squares), CscMatrix::from(&constraints));
-    let (q, b) = (vec![0.0; columns], vec![-1.0; rows.len()]);
-    let mut solver = DefaultSolver::new(&p, &q, &a, &b, &cones, settings).unwrap();
-    solver.solve();
-    1.0 / solver.solution.x[..features]
-        .iter()
-        .map(|w| w * w)
-        .sum::<f64>()
-        .sqrt()
+    qp_margin(&constraints, features)
 }
 
 fn separable(

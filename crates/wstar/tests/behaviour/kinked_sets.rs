@@ -15,13 +15,24 @@ use wstar::data::run::{Budget, Iteration, Unwatched, Watch};
 use wstar::data::{Dense, Design, Raw};
 use wstar::problem::baseline::Baseline;
 use wstar::problem::loss::{Absolute, Hinge, Logistic, Loss, LossName, ModifiedHuber, Squared, SquaredHinge};
-use wstar::problem::objective::{InMemory, Objective, Rows, Weights};
+use wstar::problem::objective::{Objective, Rows, Validation, Weights};
 use wstar::problem::penalty::Penalty;
 use wstar::problem::problem::{Intercept, Problem};
 use wstar::problem::tolerance::Tolerance;
 use wstar::solve::{Control, Solution, Solver};
 
 use crate::common::real_data;
+
+/// Settings of Clarabel for solutions that are accurate enough to compare with.
+pub(crate) fn tight() -> DefaultSettings<f64> {
+    DefaultSettings {
+        verbose: false,
+        tol_gap_abs: 1e-11,
+        tol_gap_rel: 1e-11,
+        tol_feas: 1e-11,
+        ..Default::default()
+    }
+}
 
 /// A problem: rows, targets, weights, and what is minimised.
 #[derive(Debug, Clone)]
@@ -107,16 +118,13 @@ impl Case {
     }
 
     pub(crate) fn objective(&self) -> Objective<'_> {
-        let rows = || Rows {
+        let rows = Rows {
             design: &self.design,
             targets: Cow::Borrowed(&self.targets),
             weights: Weights::Each(Cow::Borrowed(&self.weights)),
         };
-        Objective {
-            problem: Problem::new(self.loss, self.penalty, self.intercept, self.layout()).unwrap(),
-            rows: Some(rows()),
-            sums: Box::new(InMemory::new(rows(), self.loss, self.layout())),
-        }
+        let problem = Problem::new(self.loss, self.penalty, self.intercept, self.layout()).unwrap();
+        Objective::in_memory(problem, rows, Validation::Done)
     }
 
     pub(crate) fn solve(&self, solver: &dyn Solver, tol: f64) -> Solution {
@@ -327,14 +335,7 @@ impl Case {
             .collect();
         let (p, a) = (CscMatrix::from(&p), CscMatrix::from(&a));
         let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(right.len())];
-        let tight = DefaultSettings {
-            verbose: false,
-            tol_gap_abs: 1e-11,
-            tol_gap_rel: 1e-11,
-            tol_feas: 1e-11,
-            ..Default::default()
-        };
-        let mut solver = DefaultSolver::new(&p, &q, &a, &right, &cones, tight).unwrap();
+        let mut solver = DefaultSolver::new(&p, &q, &a, &right, &cones, tight()).unwrap();
         solver.solve();
         let failed = !matches!(
             solver.solution.status,

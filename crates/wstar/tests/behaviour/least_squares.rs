@@ -4,13 +4,13 @@
 
 use std::borrow::Cow;
 
+use crate::common::solve_in_memory;
 use proptest::prelude::*;
 use wstar::data::linear::Layout;
 use wstar::data::run::{Budget, Status, Unwatched};
 use wstar::data::{Csr, Dense, Design};
-use wstar::problem::baseline::Baseline;
 use wstar::problem::loss::LossName;
-use wstar::problem::objective::{InMemory, Objective, Partitioned, Rows, Weights};
+use wstar::problem::objective::{InMemory, Objective, Partitioned, Rows, Validation, Weights};
 use wstar::problem::penalty::Penalty;
 use wstar::problem::problem::{Intercept, Problem};
 use wstar::solve::{ClosedForm, Control, LeastSquaresReport, NormalEquations, Qr, Solution, Solver, Svd};
@@ -37,28 +37,9 @@ impl Case {
     }
 
     fn solve_on(&self, design: &Design, solver: &dyn Solver) -> Solution {
-        let rows = self.rows(design);
-        let layout = self.layout();
-        let mut objective = Objective {
-            problem: Problem::new(
-                LossName::Squared,
-                Penalty { l1: 0.0, l2: self.l2 },
-                self.intercept,
-                layout,
-            )
-            .unwrap(),
-            rows: Some(rows.borrowed()),
-            sums: Box::new(InMemory::new(rows.borrowed(), LossName::Squared, layout)),
-        };
-        let mut unwatched = Unwatched;
-        let problem = objective.problem;
-        let tolerance = Baseline::of(&mut rows.borrowed(), &problem)
-            .unwrap()
-            .tolerance(1e-9, &problem);
-        let mut control = Control::new(tolerance, Budget::default(), &mut unwatched);
-        solver
-            .solve(&mut objective, &vec![0.0; layout.len()], &mut control)
-            .unwrap()
+        let penalty = Penalty { l1: 0.0, l2: self.l2 };
+        let problem = Problem::new(LossName::Squared, penalty, self.intercept, self.layout()).unwrap();
+        solve_in_memory(problem, &self.rows(design), solver, 1e-9)
     }
 
     fn rows<'a>(&'a self, design: &'a Design) -> Rows<'a> {
@@ -267,11 +248,8 @@ fn problem(case: &Case, loss: LossName, penalty: Penalty) -> Problem {
 }
 
 fn objective<'a>(case: &'a Case, design: &'a Design) -> Objective<'a> {
-    Objective {
-        problem: Problem::new(LossName::Squared, Penalty::NONE, case.intercept, case.layout()).unwrap(),
-        rows: Some(case.rows(design)),
-        sums: Box::new(InMemory::new(case.rows(design), LossName::Squared, case.layout())),
-    }
+    let problem = problem(case, LossName::Squared, Penalty::NONE);
+    Objective::in_memory(problem, case.rows(design), Validation::Done)
 }
 
 #[test]

@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{self, sparse};
+use crate::kinked_sets::tight;
 use crate::perceptrons_sets::{hyperplane, noise, separable, settings, train};
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{
-    DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
-};
+use clarabel::solver::{DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use wstar::certificate::{Certificate, Separation};
@@ -42,7 +41,13 @@ fn exact_margin(data: &Dataset, labels: &[f64], form: Form) -> f64 {
         .zip(labels)
         .map(|(x, y)| x.iter().map(|v| -y * v).collect())
         .collect();
-    let penalised = if form == Form::Lifted { columns } else { features };
+    qp_margin(&a, if form == Form::Lifted { columns } else { features })
+}
+
+/// The maximum margin `1/‖v‖` by Clarabel, where `v` minimises `½‖v‖²` over its first `penalised` coordinates subject to
+/// `a·v ≤ −1` for each constraint `a`.
+pub(crate) fn qp_margin(constraints: &[Vec<f64>], penalised: usize) -> f64 {
+    let columns = constraints[0].len();
     let squares: Vec<Vec<f64>> = (0..columns)
         .map(|i| {
             let mut row = vec![0.0; columns];
@@ -50,17 +55,10 @@ fn exact_margin(data: &Dataset, labels: &[f64], form: Form) -> f64 {
             row
         })
         .collect();
-    let (p, a) = (CscMatrix::from(&squares), CscMatrix::from(&a));
-    let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(rows.len())];
-    let tight = DefaultSettings {
-        verbose: false,
-        tol_gap_abs: 1e-11,
-        tol_gap_rel: 1e-11,
-        tol_feas: 1e-11,
-        ..Default::default()
-    };
-    let (zero, minus_one) = (vec![0.0; columns], vec![-1.0; rows.len()]);
-    let mut solver = DefaultSolver::new(&p, &zero, &a, &minus_one, &cones, tight).unwrap();
+    let (p, a) = (CscMatrix::from(&squares), CscMatrix::from(constraints));
+    let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(constraints.len())];
+    let (zero, minus_one) = (vec![0.0; columns], vec![-1.0; constraints.len()]);
+    let mut solver = DefaultSolver::new(&p, &zero, &a, &minus_one, &cones, tight()).unwrap();
     solver.solve();
     let solved = matches!(
         solver.solution.status,

@@ -3,16 +3,16 @@
 
 use std::borrow::Cow;
 
+use crate::common::solve_in_memory;
 use wstar::data::Design;
 use wstar::data::linear::Layout;
-use wstar::data::run::{Budget, Status, Unwatched};
+use wstar::data::run::Status;
 use wstar::inference::{self, Inference};
-use wstar::problem::baseline::Baseline;
 use wstar::problem::loss::LossName;
-use wstar::problem::objective::{InMemory, Objective, Rows, Weights};
+use wstar::problem::objective::{Rows, Weights};
 use wstar::problem::penalty::Penalty;
 use wstar::problem::problem::{Intercept, Problem};
-use wstar::solve::{ClosedForm, Control, Qr, Solver, Svd};
+use wstar::solve::{ClosedForm, Qr, Solver, Svd};
 
 /// A data set with its certified values; the coefficient of the intercept comes first, then those of the columns.
 struct Certified {
@@ -128,29 +128,13 @@ fn fit(set: &Certified, solver: &dyn Solver) -> Inference {
         features: design.features(),
         intercept: set.intercept,
     };
-    let mut objective = Objective {
-        problem: Problem::new(
-            LossName::Squared,
-            Penalty::NONE,
-            if set.intercept {
-                Intercept::Free
-            } else {
-                Intercept::Absent
-            },
-            layout,
-        )
-        .unwrap(),
-        rows: Some(rows.borrowed()),
-        sums: Box::new(InMemory::new(rows.borrowed(), LossName::Squared, layout)),
+    let intercept = if set.intercept {
+        Intercept::Free
+    } else {
+        Intercept::Absent
     };
-    let mut unwatched = Unwatched;
-    let problem = objective.problem;
-    let tolerance = Baseline::of(&mut rows.borrowed(), &problem)
-        .unwrap()
-        .tolerance(1e-12, &problem);
-    let mut control = Control::new(tolerance, Budget::default(), &mut unwatched);
-    let start = vec![0.0; layout.len()];
-    let solution = solver.solve(&mut objective, &start, &mut control).unwrap();
+    let problem = Problem::new(LossName::Squared, Penalty::NONE, intercept, layout).unwrap();
+    let solution = solve_in_memory(problem, &rows, solver, 1e-12);
     assert_eq!(solution.status, Status::Converged, "{}", set.name);
     inference::least_squares(&rows, layout, &solution.parameters, 0.95).unwrap()
 }

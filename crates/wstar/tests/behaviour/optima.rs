@@ -1,11 +1,9 @@
 //! Fits that minimise a loss, on real data: the known optimum, a gap that holds, and a claim that verifies.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::path::Path;
-
-use crate::common::real_data;
+use crate::common::{real_data, svmlight_data};
 use wstar::certificate::Certificate;
-use wstar::data::read::{Format, ReadOptions, Source, read};
+use wstar::data::read::{ReadOptions, Source, read};
 use wstar::data::run::{Status, Unwatched};
 use wstar::data::{Dataset, Design, Preparation, prepare};
 use wstar::metrics;
@@ -14,19 +12,6 @@ use wstar::problem::loss::LossName;
 use wstar::problem::penalty::PenaltyName;
 use wstar::settings::{Method, Options};
 use wstar::{Model, fit};
-
-fn load(path: &Path, positive: Option<&str>) -> Dataset {
-    let options = ReadOptions {
-        format: Some(Format::Svmlight),
-        ..ReadOptions::default()
-    };
-    let raw = read(&Source::parse(path.to_str().unwrap()).unwrap(), &options).unwrap();
-    let preparation = Preparation {
-        positive: positive.map(str::to_string),
-        ..Preparation::default()
-    };
-    prepare(raw, &preparation).unwrap()
-}
 
 /// Fits without an intercept at C = 1, and checks the objective against the known optimum, the gap and the claim.
 #[track_caller]
@@ -72,7 +57,7 @@ fn l1_logistic() -> Options {
 #[test]
 fn a9a() {
     let Some(path) = real_data("a9a/a9a") else { return };
-    let data = load(&path, None);
+    let data = svmlight_data(&path, None);
     reaches(&data, &Options::of(Method::Logistic), 10529.56258464);
     reaches(&data, &svm(LossName::SquaredHinge), 13742.39730438);
     reaches(&data, &svm(LossName::Hinge), 11433.80769706);
@@ -85,7 +70,7 @@ fn covtype() {
     let Some(path) = real_data("covtype/covtype.binary.scale.svm.gz") else {
         return;
     };
-    let data = load(&path, None);
+    let data = svmlight_data(&path, None);
     reaches(&data, &Options::of(Method::Logistic), 298550.71835070);
     reaches(&data, &svm(LossName::SquaredHinge), 403423.63037646);
     reaches(&data, &svm(LossName::Hinge), 337953.0293);
@@ -98,7 +83,7 @@ fn twenty_news_one_class_against_the_rest() {
     let Some(path) = real_data("20news/20news_tfidf.train.svm.gz") else {
         return;
     };
-    let data = load(&path, Some("1"));
+    let data = svmlight_data(&path, Some("1"));
     reaches(&data, &Options::of(Method::Logistic), 1410.39255533);
     reaches(&data, &svm(LossName::SquaredHinge), 309.27728063);
     reaches(&data, &svm(LossName::Hinge), 389.98084943);
@@ -122,7 +107,7 @@ fn flights() {
     let Some(path) = real_data("flights/flights3m.binary.svm.gz") else {
         return;
     };
-    let data = load(&path, None);
+    let data = svmlight_data(&path, None);
     reaches(&data, &Options::of(Method::Logistic), 1416311.13514364);
     reaches(&data, &svm(LossName::SquaredHinge), 1814540.5890);
     reaches(&data, &svm(LossName::Hinge), 1197295.3177);

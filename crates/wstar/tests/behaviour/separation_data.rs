@@ -1,29 +1,14 @@
 //! Separation and maximum margins of real data: each verdict has a proof that holds.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
-use std::path::Path;
 use std::time::Instant;
 
-use crate::common::real_data;
-use wstar::data::read::{Format, ReadOptions, Source, read};
+use crate::common::{real_data, svmlight_data};
 use wstar::data::run::{Budget, Status, Unwatched};
-use wstar::data::{Dataset, Design, Preparation, prepare};
+use wstar::data::{Dataset, Design};
 use wstar::separate::exact::Signed;
 use wstar::separate::margin::{MaximumMargin, Question, hard_margin, separate};
 use wstar::separate::proof::{ClassNames, Proof, Verdict};
-
-fn load(path: &Path, positive: Option<&str>) -> Dataset {
-    let options = ReadOptions {
-        format: Some(Format::Svmlight),
-        ..ReadOptions::default()
-    };
-    let raw = read(&Source::parse(path.to_str().unwrap()).unwrap(), &options).unwrap();
-    let preparation = Preparation {
-        positive: positive.map(str::to_string),
-        ..Preparation::default()
-    };
-    prepare(raw, &preparation).unwrap()
-}
 
 fn signs(data: &Dataset) -> Vec<i8> {
     let (codes, _) = data.require_classes().unwrap();
@@ -70,7 +55,7 @@ fn decided(name: &str, design: &Design, signs: &[i8], intercept: bool) -> Proof 
 #[test]
 fn a_column_that_is_not_0_in_one_class_only() {
     let Some(path) = real_data("a9a/a9a") else { return };
-    let data = load(&path, None);
+    let data = svmlight_data(&path, None);
     for intercept in [true, false] {
         let proof = decided("a9a", data.design(), &signs(&data), intercept);
         assert_eq!(proof.verdict, Verdict::QuasiSeparable);
@@ -82,7 +67,7 @@ fn half_a_million_rows_are_quasi_separable() {
     let Some(path) = real_data("covtype/covtype.binary.scale.svm.gz") else {
         return;
     };
-    let data = load(&path, None);
+    let data = svmlight_data(&path, None);
     let proof = decided("covtype", data.design(), &signs(&data), true);
     assert_eq!(proof.verdict, Verdict::QuasiSeparable);
 }
@@ -92,12 +77,12 @@ fn text_with_more_columns_than_rows() {
     let Some(path) = real_data("20news/20news_tfidf.train.svm.gz") else {
         return;
     };
-    let first = load(&path, Some("1"));
+    let first = svmlight_data(&path, Some("1"));
     let proof = decided("20news 1", first.design(), &signs(&first), true);
     assert_eq!(proof.verdict, Verdict::Separable);
     assert!(proof.margin.upper - proof.margin.lower <= 1e-5 * proof.margin.upper);
     // One message was sent to two groups.
-    let second = load(&path, Some("2"));
+    let second = svmlight_data(&path, Some("2"));
     let proof = decided("20news 2", second.design(), &signs(&second), true);
     assert_eq!(proof.verdict, Verdict::QuasiSeparable);
     assert_eq!(proof.proof.unwrap().points.len(), 2);

@@ -18,7 +18,9 @@ use wstar::data::read::{ReadOptions, Source, read};
 use wstar::data::run::{Budget, Status, Unwatched};
 use wstar::data::{Csr, Dense, Design, Raw};
 use wstar::problem::loss::LossName;
-use wstar::problem::objective::{InMemory, Objective, Partitioned, Rows, StreamedSums, SumOverRows, Weights};
+use wstar::problem::objective::{
+    InMemory, Objective, Partitioned, Rows, StreamedSums, SumOverRows, Validation, Weights,
+};
 use wstar::problem::penalty::Penalty;
 use wstar::problem::problem::{Intercept, Problem};
 use wstar::solve::{Control, CoordinateDescent, OrthantNewton, Solution, Solver, SolverName};
@@ -176,15 +178,8 @@ fn objective<'a>(
     penalty: Penalty,
     intercept: Intercept,
 ) -> Objective<'a> {
-    Objective {
-        problem: Problem::new(loss, penalty, intercept, case.layout(loss, intercept)).unwrap(),
-        rows: Some(case.rows(design)),
-        sums: Box::new(InMemory::new(
-            case.rows(design),
-            loss,
-            case.layout(loss, intercept),
-        )),
-    }
+    let problem = Problem::new(loss, penalty, intercept, case.layout(loss, intercept)).unwrap();
+    Objective::in_memory(problem, case.rows(design), Validation::Done)
 }
 
 fn run(solver: &dyn Solver, objective: &mut Objective<'_>, tol: f64) -> Solution {
@@ -654,24 +649,18 @@ fn labelled(path: PathBuf, positive: f64) -> (Design, Vec<f64>) {
 
 /// The optimum of ℓ1-penalised logistic loss at C = 1 without an intercept; it must be certified to 1e-6.
 fn l1_logistic(solver: &dyn Solver, design: &Design, targets: &[f64], most: u64) -> f64 {
-    let (loss, layout) = (
-        LossName::Logistic,
-        Layout {
-            outputs: 1,
-            features: design.features(),
-            intercept: false,
-        },
-    );
-    let rows = || Rows {
+    let layout = Layout {
+        outputs: 1,
+        features: design.features(),
+        intercept: false,
+    };
+    let rows = Rows {
         design,
         targets: Cow::Borrowed(targets),
         weights: Weights::Same(1.0),
     };
-    let mut objective = Objective {
-        problem: Problem::new(loss, Penalty::L1, Intercept::Absent, layout).unwrap(),
-        rows: Some(rows()),
-        sums: Box::new(InMemory::new(rows(), loss, layout)),
-    };
+    let problem = Problem::new(LossName::Logistic, Penalty::L1, Intercept::Absent, layout).unwrap();
+    let mut objective = Objective::in_memory(problem, rows, Validation::Done);
     let solution = run(solver, &mut objective, 1e-6);
     let passes = objective.sums.passes();
     assert_eq!(solution.status, Status::Converged);

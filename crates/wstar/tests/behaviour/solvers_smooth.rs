@@ -14,7 +14,7 @@ use wstar::data::read::{ReadOptions, Source, read};
 use wstar::data::run::{Budget, Iteration, Status, Unwatched, Watch};
 use wstar::data::{Design, Raw};
 use wstar::problem::loss::LossName;
-use wstar::problem::objective::{InMemory, Objective, Partitioned, Rows, SumOverRows, Weights};
+use wstar::problem::objective::{InMemory, Objective, Partitioned, Rows, SumOverRows, Validation, Weights};
 use wstar::problem::penalty::Penalty;
 use wstar::problem::problem::{Intercept, Problem};
 use wstar::solve::learning_rate::Schedule;
@@ -30,11 +30,24 @@ fn layout(set: &Set, intercept: Intercept) -> Layout {
 }
 
 fn objective<'a>(set: &'a Set, design: &'a Design, penalty: Penalty, intercept: Intercept) -> Objective<'a> {
-    Objective {
-        problem: Problem::new(set.loss, penalty, intercept, layout(set, intercept)).unwrap(),
-        rows: Some(set.rows(design)),
-        sums: Box::new(InMemory::new(set.rows(design), set.loss, layout(set, intercept))),
-    }
+    let problem = Problem::new(set.loss, penalty, intercept, layout(set, intercept)).unwrap();
+    Objective::in_memory(problem, set.rows(design), Validation::Done)
+}
+
+/// A loss with an L2 penalty and no intercept, over rows of weight 1.
+fn without_intercept<'a>(design: &'a Design, targets: &'a [f64], loss: LossName) -> Objective<'a> {
+    let rows = Rows {
+        design,
+        targets: targets.into(),
+        weights: Weights::Same(1.0),
+    };
+    let layout = Layout {
+        outputs: 1,
+        features: design.features(),
+        intercept: false,
+    };
+    let problem = Problem::new(loss, Penalty::L2, Intercept::Absent, layout).unwrap();
+    Objective::in_memory(problem, rows, Validation::Done)
 }
 
 fn run(solver: &dyn Solver, objective: &mut Objective<'_>, tol: f64) -> (Solution, f64) {
@@ -701,27 +714,12 @@ fn reaches_known_optima(
     };
     for (loss, optimum) in known {
         for (solver_name, solver) in solvers {
-            let rows = Rows {
-                design: &design,
-                targets: (&targets).into(),
-                weights: Weights::Same(1.0),
-            };
-            let layout = Layout {
-                outputs: 1,
-                features: design.features(),
-                intercept: false,
-            };
-            let mut objective = Objective {
-                problem: Problem::new(loss, Penalty::L2, Intercept::Absent, layout).unwrap(),
-                rows: Some(rows.clone()),
-                sums: Box::new(InMemory::new(rows.clone(), loss, layout)),
-            };
             for tol in [1e-6, 1e-9] {
-                objective.sums = Box::new(InMemory::new(rows.clone(), loss, layout));
+                let mut objective = without_intercept(&design, &targets, loss);
                 let start = Instant::now();
                 let mut watch = Unwatched;
                 let mut control = Control::new(tol.into(), Budget::default(), &mut watch);
-                let zero = vec![0.0; layout.len()];
+                let zero = vec![0.0; objective.problem.layout().len()];
                 let solution = solver.solve(&mut objective, &zero, &mut control).unwrap();
                 let seconds = start.elapsed().as_secs_f64();
                 let passes = objective.sums.passes();
@@ -805,21 +803,7 @@ fn gradient_descent_approaches_the_optimum_on_a9a() {
         ),
     ];
     for (name, solver, within) in descents {
-        let rows = Rows {
-            design: &design,
-            targets: (&targets).into(),
-            weights: Weights::Same(1.0),
-        };
-        let layout = Layout {
-            outputs: 1,
-            features: design.features(),
-            intercept: false,
-        };
-        let mut objective = Objective {
-            problem: Problem::new(LossName::Logistic, Penalty::L2, Intercept::Absent, layout).unwrap(),
-            sums: Box::new(InMemory::new(rows.clone(), LossName::Logistic, layout)),
-            rows: Some(rows),
-        };
+        let mut objective = without_intercept(&design, &targets, LossName::Logistic);
         let start = Instant::now();
         let (solution, objective) = run(solver, &mut objective, 1e-6);
         let apart = objective / 10529.56258464 - 1.0;
