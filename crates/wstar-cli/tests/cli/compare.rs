@@ -12,10 +12,7 @@ const LINE: &str = "x,class\n0,a\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,b\n";
 fn the_least_error_is_found_proved_and_verified() {
     let folder = TestFolder::new();
     folder.write("line.csv", LINE);
-    let object = folder
-        .run(&["train", "line.csv", "--method", "min-error", "--json"])
-        .expect(0)
-        .json();
+    let object = folder.json(&["train", "line.csv", "--method", "min-error", "--json"]);
     assert_eq!(object["status"], "Converged");
     let certificate = &object["certificate"];
     assert_eq!(certificate["kind"], "min-error");
@@ -23,10 +20,7 @@ fn the_least_error_is_found_proved_and_verified() {
     assert_eq!(certificate["errors"], 2, "of a a b a b a b b");
     assert_eq!(certificate["lower_bound"], 2);
     assert_eq!(object["train"]["error"], 0.25);
-    let verified = folder
-        .run(&["verify", "line.wstar.json", "line.csv", "--json"])
-        .expect(0)
-        .json();
+    let verified = folder.json(&["verify", "line.wstar.json", "line.csv", "--json"]);
     assert_eq!(verified["holds"], true);
     assert_eq!(verified["lower_bound"], 2);
     let shown = folder
@@ -87,10 +81,7 @@ fn a_search_that_ends_early_is_reported() {
         shown.contains("not proved") && shown.contains("--max-iter"),
         "{shown}"
     );
-    let compared = folder
-        .run(&["compare", "mess.csv", "--max-seconds", "0.2", "--json"])
-        .expect(0)
-        .json();
+    let compared = folder.json(&["compare", "mess.csv", "--max-seconds", "0.2", "--json"]);
     assert_eq!(compared["least_error"]["proved"], false);
     assert!(compared["least_error"]["lower_bound"].as_f64() < compared["least_error"]["errors"].as_f64());
 }
@@ -99,7 +90,7 @@ fn a_search_that_ends_early_is_reported() {
 fn methods_are_compared_with_the_optimum() {
     let folder = TestFolder::new();
     folder.write("corners.csv", CORNERS);
-    let object = folder.run(&["compare", "corners.csv", "--json"]).expect(0).json();
+    let object = folder.json(&["compare", "corners.csv", "--json"]);
     assert_eq!(object["rows"], 9);
     assert_eq!(object["features"], 2);
     assert_eq!(object["classes"], serde_json::json!(["a", "b"]));
@@ -152,19 +143,19 @@ fn methods_can_be_chosen() {
         "svm,min-error",
         "--json",
     ];
-    let object = folder.run(&arguments).expect(0).json();
+    let object = folder.json(&arguments);
     assert_eq!(object["methods"].as_array().unwrap().len(), 2);
     assert_eq!(object["least_error"]["proved"], true);
     assert_eq!(object["least_error"]["errors"], 1);
     let refused = folder
         .run(&["compare", "@iris", "--methods", "least-squares"])
         .expect(2);
-    assert!(refused.err.contains("real target"), "{}", refused.err);
+    refused.complains(&["real target"]);
     folder
         .run(&["compare", "@iris", "--methods", "nonsense"])
         .expect(2);
     let none = folder.run(&["compare", "@iris", "--max-seconds", "0"]).expect(2);
-    assert!(none.err.contains("--max-seconds"), "{}", none.err);
+    none.complains(&["--max-seconds"]);
 }
 
 #[test]
@@ -179,12 +170,12 @@ fn several_classes_are_compared_without_the_optimum() {
             "--json",
         ])
         .expect(0);
-    assert!(ran.err.contains("two classes"), "{}", ran.err);
+    ran.complains(&["two classes"]);
     let object = ran.json();
     assert_eq!(object["methods"].as_array().unwrap().len(), 2);
     assert!(object["least_error"].is_null());
     let refused = folder.run(&["train", "@iris", "--method", "min-error"]).expect(2);
-    assert!(refused.err.contains("--positive"), "{}", refused.err);
+    refused.complains(&["--positive"]);
 }
 
 #[test]

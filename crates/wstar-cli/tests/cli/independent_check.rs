@@ -77,7 +77,7 @@ fn every_proof_is_proved_independently(seeds: std::ops::Range<u64>) {
         folder.write("d.csv", &text);
         let mut arguments = vec!["separate", "d.csv", "--proof", "p.json", "--json"];
         arguments.extend((random.below(4) == 0).then_some("--no-intercept"));
-        let found = folder.run(&arguments).expect(0).json();
+        let found = folder.json(&arguments);
         let verdict = checked(&folder, "p.json", "d.csv");
         assert!(verdict.is_proved(), "{seed}: {verdict:?}\n{text}");
         let name = found["verdict"].as_str().unwrap().to_owned();
@@ -164,10 +164,7 @@ fn a_model_is_checked_independently_from_its_file() {
     folder
         .run(&["verify", "forged.json", "mixed.csv", "--independent"])
         .expect(1);
-    let object = folder
-        .run(&["verify", "m.json", "mixed.csv", "--independent", "--json"])
-        .expect(0)
-        .json();
+    let object = folder.json(&["verify", "m.json", "mixed.csv", "--independent", "--json"]);
     assert_eq!(object["proved"], true);
 }
 
@@ -198,5 +195,5 @@ fn what_wstar_check_does_not_read_is_passed_as_canonical_rows() {
     let ran = folder
         .run(&["verify", "m.json", "@spam", "--independent"])
         .expect(0);
-    assert!(ran.out.contains("asserted by the engine"), "{}", ran.out);
+    ran.says(&["asserted by the engine"]);
 }

@@ -10,26 +10,23 @@ fn sms_spam_from_raw_text() {
     };
     let folder = TestFolder::new();
     for method in ["averaged-perceptron", "voted-perceptron"] {
-        let object = folder
-            .run(&[
-                "train",
-                messages.to_str().unwrap(),
-                "--format",
-                "tsv",
-                "--header",
-                "no",
-                "--target",
-                "x1",
-                "--text",
-                "x2",
-                "--holdout",
-                "0.2",
-                "--method",
-                method,
-                "--json",
-            ])
-            .expect(0)
-            .json();
+        let object = folder.json(&[
+            "train",
+            messages.to_str().unwrap(),
+            "--format",
+            "tsv",
+            "--header",
+            "no",
+            "--target",
+            "x1",
+            "--text",
+            "x2",
+            "--holdout",
+            "0.2",
+            "--method",
+            method,
+            "--json",
+        ]);
         assert_eq!(object["classes"], serde_json::json!(["ham", "spam"]));
         let error = object["test"]["error"].as_f64().unwrap();
         assert!(error <= 0.02, "{method}: {error}");
@@ -53,27 +50,24 @@ fn nine_against_the_rest_from_the_published_files() {
     };
     let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
     let folder = TestFolder::new();
-    let object = folder
-        .run(&[
-            "train",
-            paths[0],
-            "--labels",
-            paths[1],
-            "--test",
-            paths[2],
-            "--test-labels",
-            paths[3],
-            "--positive",
-            "9",
-            "--method",
-            "voted-perceptron",
-            "--epochs",
-            "1",
-            "--no-intercept",
-            "--json",
-        ])
-        .expect(0)
-        .json();
+    let object = folder.json(&[
+        "train",
+        paths[0],
+        "--labels",
+        paths[1],
+        "--test",
+        paths[2],
+        "--test-labels",
+        paths[3],
+        "--positive",
+        "9",
+        "--method",
+        "voted-perceptron",
+        "--epochs",
+        "1",
+        "--no-intercept",
+        "--json",
+    ]);
     assert_eq!(object["rows"], 60000);
     assert_eq!(object["features"], 784);
     // The lecture's table: a test error of 0.039 after one pass.
@@ -84,10 +78,7 @@ fn nine_against_the_rest_from_the_published_files() {
 #[test]
 fn several_classes_one_against_the_rest() {
     let folder = TestFolder::new();
-    let object = folder
-        .run(&["train", "@digits", "--holdout", "0.25", "--json"])
-        .expect(0)
-        .json();
+    let object = folder.json(&["train", "@digits", "--holdout", "0.25", "--json"]);
     assert_eq!(object["weights"].as_array().unwrap().len(), 10);
     assert!(
         object["test"]["error"].as_f64().unwrap() < 0.1,
@@ -99,24 +90,21 @@ fn several_classes_one_against_the_rest() {
 #[test]
 fn naive_bayes_on_words() {
     let folder = TestFolder::new();
-    let object = folder
-        .run(&[
-            "train",
-            "@spam",
-            "--method",
-            "naive-bayes",
-            "--density",
-            "multinomial",
-            "--text-weighting",
-            "counts",
-            "--ngrams",
-            "1",
-            "--holdout",
-            "0.2",
-            "--json",
-        ])
-        .expect(0)
-        .json();
+    let object = folder.json(&[
+        "train",
+        "@spam",
+        "--method",
+        "naive-bayes",
+        "--density",
+        "multinomial",
+        "--text-weighting",
+        "counts",
+        "--ngrams",
+        "1",
+        "--holdout",
+        "0.2",
+        "--json",
+    ]);
     assert_eq!(object["certificate"]["holds"], true);
     assert!(
         object["test"]["error"].as_f64().unwrap() < 0.03,
@@ -131,10 +119,7 @@ fn a_penalty_matrix_moves_the_decision() {
     folder
         .run(&["train", "@breast-cancer", "--method", "lda", "-o", "plain.json"])
         .expect(0);
-    let plain = folder
-        .run(&["evaluate", "plain.json", "@breast-cancer", "--json"])
-        .expect(0)
-        .json();
+    let plain = folder.json(&["evaluate", "plain.json", "@breast-cancer", "--json"]);
     // Missing a malignant tumour (the second class) costs fifty times as much as a false alarm.
     folder
         .run(&[
@@ -148,10 +133,7 @@ fn a_penalty_matrix_moves_the_decision() {
             "safe.json",
         ])
         .expect(0);
-    let safe = folder
-        .run(&["evaluate", "safe.json", "@breast-cancer", "--json"])
-        .expect(0)
-        .json();
+    let safe = folder.json(&["evaluate", "safe.json", "@breast-cancer", "--json"]);
     assert_eq!(plain["classes"], serde_json::json!(["benign", "malignant"]));
     let missed = |object: &serde_json::Value| object["confusion"][1][0].as_f64().unwrap();
     assert!(

@@ -67,6 +67,12 @@ impl TestFolder {
         Ran::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }
 
+    /// Runs the program in the folder, which must succeed, and parses the single object that `--json` prints.
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        self.run(arguments).expect(0).json()
+    }
+
     /// Runs the program with these bytes on its standard input.
     fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
         let mut child = self
@@ -106,6 +112,22 @@ impl Ran {
             self.err
         );
         serde_json::from_str(&self.out).unwrap()
+    }
+
+    /// Asserts that the output contains each of these texts.
+    #[track_caller]
+    fn says(&self, texts: &[&str]) {
+        for text in texts {
+            assert!(self.out.contains(text), "{text} is not in: {}", self.out);
+        }
+    }
+
+    /// Asserts that the messages contain each of these texts.
+    #[track_caller]
+    fn complains(&self, texts: &[&str]) {
+        for text in texts {
+            assert!(self.err.contains(text), "{text} is not in: {}", self.err);
+        }
     }
 
     #[track_caller]

@@ -18,25 +18,19 @@ fn verdicts_and_their_proofs() {
         (APART, "separable"),
     ] {
         folder.write("d.csv", content);
-        let object = folder
-            .run(&["separate", "d.csv", "--json", "--proof", "p.json"])
-            .expect(0)
-            .json();
+        let object = folder.json(&["separate", "d.csv", "--json", "--proof", "p.json"]);
         assert_eq!(object["verdict"], verdict);
         assert_eq!(object.get("weights").is_some(), verdict != "inseparable");
         assert_eq!(object.get("proof").is_some(), verdict != "separable");
         let seconds = object["seconds"].as_object().unwrap();
         assert!(seconds.contains_key("total"));
-        let checked = folder
-            .run(&["verify", "p.json", "d.csv", "--json"])
-            .expect(0)
-            .json();
+        let checked = folder.json(&["verify", "p.json", "d.csv", "--json"]);
         assert_eq!(checked["holds"], true);
         assert_eq!(checked["verdict"], verdict);
         let text = folder.run(&["verify", "p.json", "d.csv"]).expect(0);
         assert!(text.out.starts_with("holds"), "{}", text.out);
         let text = folder.run(&["separate", "d.csv"]).expect(0);
-        assert!(text.out.contains(verdict), "{}", text.out);
+        text.says(&[verdict]);
     }
 }
 
@@ -44,7 +38,7 @@ fn verdicts_and_their_proofs() {
 fn the_combinations_of_exclusive_or_coincide() {
     let folder = TestFolder::new();
     folder.write("xor.csv", XOR);
-    let object = folder.run(&["separate", "xor.csv", "--json"]).expect(0).json();
+    let object = folder.json(&["separate", "xor.csv", "--json"]);
     assert_eq!(object["proof"]["points"], serde_json::json!([0, 1, 2, 3]));
     assert_eq!(
         object["proof"]["weights"],
@@ -62,10 +56,10 @@ fn a_proof_fails_on_other_data_and_when_it_is_changed() {
     // One point among those of the first class now has the other label.
     folder.write("e.csv", b"a,b,y\n0,0,no\n1,0,no\n0,1,yes\n3,3,yes\n4,3,yes\n");
     let ran = folder.run(&["verify", "p.json", "e.csv"]).expect(1);
-    assert!(ran.out.contains("does not hold"), "{}", ran.out);
+    ran.says(&["does not hold"]);
     folder.write("f.csv", b"a,b,y\n0,0,no\n3,3,yes\n");
     let ran = folder.run(&["verify", "p.json", "f.csv"]).expect(2);
-    assert!(ran.err.contains("5 rows"), "{}", ran.err);
+    ran.complains(&["5 rows"]);
     let text = String::from_utf8(std::fs::read(folder.path("p.json")).unwrap()).unwrap();
     folder.write(
         "q.json",
@@ -78,7 +72,7 @@ fn a_proof_fails_on_other_data_and_when_it_is_changed() {
 #[test]
 fn several_classes_make_a_table() {
     let folder = TestFolder::new();
-    let object = folder.run(&["separate", "@iris", "--json"]).expect(0).json();
+    let object = folder.json(&["separate", "@iris", "--json"]);
     let verdicts = |name: &str| -> Vec<Value> {
         let list = object[name].as_array().unwrap();
         list.iter().map(|one| one["verdict"].clone()).collect()
@@ -90,22 +84,15 @@ fn several_classes_make_a_table() {
         ["separable", "inseparable", "inseparable"]
     );
     let text = folder.run(&["separate", "@iris"]).expect(0);
-    assert!(text.out.contains("versicolor | virginica"), "{}", text.out);
-    let pair = folder
-        .run(&["separate", "@iris", "--pair", "setosa,virginica", "--json"])
-        .expect(0)
-        .json();
+    text.says(&["versicolor | virginica"]);
+    let pair = folder.json(&["separate", "@iris", "--pair", "setosa,virginica", "--json"]);
     assert_eq!(pair["verdict"], "separable");
     let ran = folder.run(&["separate", "@iris", "--proof", "p.json"]).expect(2);
-    assert!(ran.err.contains("--pair"), "{}", ran.err);
+    ran.complains(&["--pair"]);
     let ran = folder
         .run(&["separate", "@iris", "--pair", "setosa,rose"])
         .expect(2);
-    assert!(
-        ran.err.contains("rose") && ran.err.contains("virginica"),
-        "{}",
-        ran.err
-    );
+    ran.complains(&["rose", "virginica"]);
 }
 
 #[test]
@@ -113,7 +100,7 @@ fn nothing_to_separate() {
     let folder = TestFolder::new();
     folder.write("one.csv", b"a,y\n1,p\n2,p\n");
     let ran = folder.run(&["separate", "one.csv"]).expect(2);
-    assert!(ran.err.contains("same class"), "{}", ran.err);
+    ran.complains(&["same class"]);
     folder.write("real.csv", b"a,y\n1,1.5\n2,2.5\n3,4.25\n");
     assert_eq!(
         folder
@@ -126,7 +113,7 @@ fn nothing_to_separate() {
     );
     // One point per class.
     folder.write("two.csv", b"a,y\n1,p\n2,n\n");
-    let object = folder.run(&["separate", "two.csv", "--json"]).expect(0).json();
+    let object = folder.json(&["separate", "two.csv", "--json"]);
     assert_eq!(object["verdict"], "separable");
     // The interval is rounded outwards, so it contains the true margin.
     let ends = ["lower", "upper"].map(|end| object["margin"][end].as_f64().unwrap());
@@ -136,7 +123,7 @@ fn nothing_to_separate() {
     );
     // The same point with both labels.
     folder.write("same.csv", b"a,y\n1,p\n1,n\n");
-    let object = folder.run(&["separate", "same.csv", "--json"]).expect(0).json();
+    let object = folder.json(&["separate", "same.csv", "--json"]);
     assert_eq!(object["verdict"], "inseparable");
 }
 
@@ -162,15 +149,12 @@ fn likelihoods_without_a_maximum() {
     }
     // Overlapping classes give an ordinary fit.
     folder.write("d.csv", b"a,y\n0,no\n2,no\n1,yes\n3,yes\n");
-    let object = folder
-        .run(&["train", "d.csv", "--penalty", "none", "--json"])
-        .expect(0)
-        .json();
+    let object = folder.json(&["train", "d.csv", "--penalty", "none", "--json"]);
     assert_eq!(object["status"], "Converged");
     // One of three classes is separable from the rest; then two planes separate three classes on a line; then all
     // overlap.
     let ran = folder.run(&["train", "@iris", "--penalty", "none"]).expect(1);
-    assert!(ran.out.contains("setosa"), "{}", ran.out);
+    ran.says(&["setosa"]);
     folder.write("m.csv", b"a,y\n0,l\n1,l\n2,m\n3,m\n4,r\n5,r\n");
     folder
         .run(&["train", "m.csv", "--penalty", "none", "--method", "softmax"])
@@ -186,10 +170,7 @@ fn the_largest_margin() {
     let folder = TestFolder::new();
     // The nearest points are (1, 0), (0, 1) and (3, 3); each is at distance 5/√8 from the line x + y = 3.5.
     folder.write("d.csv", APART);
-    let object = folder
-        .run(&["train", "d.csv", "--method", "hard-margin", "--json"])
-        .expect(0)
-        .json();
+    let object = folder.json(&["train", "d.csv", "--method", "hard-margin", "--json"]);
     let certificate = &object["certificate"];
     assert_eq!(certificate["kind"], "hard-margin");
     let margin = 2.5 / 2f64.sqrt();
@@ -201,18 +182,11 @@ fn the_largest_margin() {
     let text = folder
         .run(&["train", "d.csv", "--method", "hard-margin"])
         .expect(0);
-    assert!(
-        text.out.contains("1/‖w‖") && text.out.contains("2/‖w‖"),
-        "{}",
-        text.out
-    );
+    text.says(&["1/‖w‖", "2/‖w‖"]);
     // The soft margin approaches it as C grows.
-    let soft = folder
-        .run(&[
-            "train", "d.csv", "--method", "svm", "--C", "1e6", "--tol", "1e-9", "--json",
-        ])
-        .expect(0)
-        .json();
+    let soft = folder.json(&[
+        "train", "d.csv", "--method", "svm", "--C", "1e6", "--tol", "1e-9", "--json",
+    ]);
     let (hard, soft) = (
         object["objective"].as_f64().unwrap(),
         soft["objective"].as_f64().unwrap(),
@@ -233,11 +207,7 @@ fn the_largest_margin() {
         let ran = folder
             .run(&["train", "d.csv", "--method", "hard-margin", "-o", "none.json"])
             .expect(2);
-        assert!(
-            ran.err.contains("coincide") && ran.err.contains("rows"),
-            "{}",
-            ran.err
-        );
+        ran.complains(&["coincide", "rows"]);
         assert!(!folder.files().contains(&"none.json".to_string()));
     }
 }
@@ -247,20 +217,17 @@ fn support_vectors_by_their_cases() {
     let folder = TestFolder::new();
     // By symmetry, one point of each class is on the margin at C = 1, and one of each is far inside it.
     folder.write("d.csv", b"a,y\n-3,n\n-1,n\n0.5,n\n3,p\n1,p\n-0.5,p\n");
-    let object = folder
-        .run(&[
-            "train",
-            "d.csv",
-            "--method",
-            "svm",
-            "--tol",
-            "1e-9",
-            "--support",
-            "s.csv",
-            "--json",
-        ])
-        .expect(0)
-        .json();
+    let object = folder.json(&[
+        "train",
+        "d.csv",
+        "--method",
+        "svm",
+        "--tol",
+        "1e-9",
+        "--support",
+        "s.csv",
+        "--json",
+    ]);
     let margin = &object["support_vectors"]["margin"];
     let total = ["outside", "on_margin", "inside"].map(|case| margin[case].as_u64().unwrap());
     assert_eq!(total.iter().sum::<u64>(), 6);
@@ -276,13 +243,9 @@ fn support_vectors_by_their_cases() {
     let lines = String::from_utf8(std::fs::read(folder.path("s.csv")).unwrap()).unwrap();
     assert_eq!(lines.lines().count() as u64, 1 + total[1] + total[2], "{lines}");
     let text = folder.run(&["train", "d.csv", "--method", "svm"]).expect(0);
-    assert!(
-        text.out.contains("on the margin") && text.out.contains("w = Σαyx"),
-        "{}",
-        text.out
-    );
+    text.says(&["on the margin", "w = Σαyx"]);
     let ran = folder.run(&["train", "d.csv", "--support", "t.csv"]).expect(2);
-    assert!(ran.err.contains("--method svm"), "{}", ran.err);
+    ran.complains(&["--method svm"]);
 }
 
 #[test]
@@ -298,7 +261,7 @@ fn the_soft_margin_converges_to_the_hard_margin() {
             "--tol",
             "1e-8",
         ];
-        folder.run(&[&given, options].concat()).expect(0).json()
+        folder.json(&[&given, options].concat())
     };
     let hard = train(&["--method", "hard-margin"]);
     let three = |object: &serde_json::Value| object["support_vectors"]["count"] == 3;
@@ -325,9 +288,5 @@ fn the_soft_margin_converges_to_the_hard_margin() {
             "hard-margin",
         ])
         .expect(0);
-    assert!(
-        text.out.contains("3 support vectors, all on the margin") && text.out.contains("Σαy = 0 to"),
-        "{}",
-        text.out
-    );
+    text.says(&["3 support vectors, all on the margin", "Σαy = 0 to"]);
 }
