@@ -7,10 +7,9 @@ use std::time::Instant;
 use anyhow::Result;
 use serde_json::{Value, json};
 use wstar::certificate::Certificate;
+use wstar::data::Dataset;
 use wstar::data::error::Error;
-use wstar::data::read;
 use wstar::data::read::Source;
-use wstar::data::{self, Dataset};
 use wstar::model::evaluate;
 use wstar::separate::least_error::error_certificate::LeastError;
 use wstar::settings::{Method, Options};
@@ -57,11 +56,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Answer> {
         settings(method).for_method(method)?;
     }
     let source = Source::parse(&args.data)?;
-    let raw = read::read(&source, &input::training_options(&args.file, &args.columns)?)?;
-    let data = data::prepare::prepare(raw, &input::preparation(&args.columns, None))?;
-    data.notes()
-        .iter()
-        .for_each(|note| output::complain(&note.to_string()));
+    let data = input::read_classes(&source, &args.file, &args.columns)?;
     let (_, classes) = data.require_classes()?;
     let mut methods = args.methods.clone();
     if classes.len() > 2 && methods.contains(&Method::MinError) {
@@ -261,7 +256,7 @@ fn judged(model: Model, data: &Dataset) -> Result<Fitted, Error> {
     let wrong = (0..codes.len()).filter(|&i| data.weight(i) > 0.0 && predicted[i] != codes[i]);
     Ok(Fitted {
         errors: wrong.count() as u64,
-        error: evaluate(&model, data)?.error,
+        error: evaluate(&model, data)?.error(),
         model,
     })
 }

@@ -88,6 +88,19 @@ pub(crate) fn preparation(columns: &ColumnArgs, method: Option<Method>) -> Prepa
     }
 }
 
+/// Encodes raw rows, and prints the notes of the encoding.
+pub(crate) fn prepare(raw: Raw, preparation: &Preparation) -> Result<Dataset> {
+    let data = data::prepare::prepare(raw, preparation)?;
+    complain_of(&data);
+    Ok(data)
+}
+
+/// Reads and encodes rows whose classes a command compares.
+pub(crate) fn read_classes(source: &Source, file: &FileArgs, columns: &ColumnArgs) -> Result<Dataset> {
+    let raw = read::read(source, &training_options(file, columns)?)?;
+    prepare(raw, &preparation(columns, None))
+}
+
 /// The purpose for which rows are read for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -261,10 +274,15 @@ pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<D
 pub(crate) fn prepare_for(model: &Model, raw: Raw, how: &Applied) -> Result<Dataset> {
     let classes = (!model.predictor().is_regression()).then_some(model.classes());
     let data = data::prepare_with(raw, model.schema(), classes, how)?;
-    data.notes()
-        .iter()
-        .for_each(|note| output::complain(&note.to_string()));
+    complain_of(&data);
     Ok(data)
+}
+
+/// Prints the notes of an encoding.
+fn complain_of(data: &Dataset) {
+    for note in data.notes() {
+        output::complain(&note.to_string());
+    }
 }
 
 /// The preparation of the training data, restricted to the settings that decide which rows are kept.

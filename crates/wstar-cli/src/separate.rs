@@ -8,10 +8,9 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 use wstar::data::error::Error;
 use wstar::data::linear::Hyperplane;
-use wstar::data::read;
 use wstar::data::read::Source;
 use wstar::data::run::Budget;
-use wstar::data::{self, Classes, Dataset};
+use wstar::data::{Classes, Dataset};
 use wstar::separate::margin::{Question, Separated, separate_classes};
 use wstar::separate::proof::{Proof, Sides, Verdict};
 
@@ -36,11 +35,7 @@ struct Asked {
 pub(crate) fn run(args: &SeparateArgs) -> Result<Answer> {
     let start = Instant::now();
     let source = Source::parse(&args.data)?;
-    let raw = read::read(&source, &input::training_options(&args.file, &args.columns)?)?;
-    let data = data::prepare::prepare(raw, &input::preparation(&args.columns, None))?;
-    data.notes()
-        .iter()
-        .for_each(|note| output::complain(&note.to_string()));
+    let data = input::read_classes(&source, &args.file, &args.columns)?;
     let (_, classes) = data.require_classes()?;
     let read = start.elapsed();
     let asked = questions(args, &data, classes)?;

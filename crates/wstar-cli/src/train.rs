@@ -26,7 +26,7 @@ use crate::learning::{DensityArg, MulticlassArg, PenaltyArg, RuleArg, ScheduleAr
 use crate::title::title;
 use crate::trained::{Seconds, Trained};
 use crate::watch::{Follower, Show, catch_interrupt};
-use crate::{input, json, output, stream, summary, support};
+use crate::{input, json, stream, summary, support};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<Answer> {
     let started = Instant::now();
@@ -67,10 +67,7 @@ fn train(args: &TrainArgs, settings: &Options, source: &Source, path: PathBuf) -
         let (train, test) = data::split_raw(raw, &preparation, fraction, settings.seed)?;
         (raw, held_out) = (train, Some(test));
     }
-    let data = data::prepare::prepare(raw, &preparation)?;
-    data.notes()
-        .iter()
-        .for_each(|note| output::complain(&note.to_string()));
+    let data = input::prepare(raw, &preparation)?;
     let read = started.elapsed();
 
     let fitting = Instant::now();

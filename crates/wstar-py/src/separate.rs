@@ -12,7 +12,7 @@ use wstar::separate::margin::{Question, separate as decide};
 use wstar::separate::proof::ClassNames;
 use wstar::separate::proof::Proof;
 
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, scattered};
 use crate::run::run;
 
 /// The question about two classes.
@@ -31,12 +31,6 @@ pub(crate) struct Asked {
     max_seconds: Option<f64>,
 }
 
-fn signs_of(signs: &PyReadonlyArray1<'_, i8>) -> PyResult<Vec<i8>> {
-    signs
-        .to_vec()
-        .map_err(|_| PyValueError::new_err("the array is not contiguous in memory"))
-}
-
 /// Decides whether the rows of sign +1 and −1 are separable. Returns the proof as JSON (`None` if none was found within
 /// the time limit), and how the search ended.
 #[pyfunction]
@@ -47,7 +41,7 @@ pub(crate) fn separate(
     asked: Asked,
     threads: usize,
 ) -> PyResult<(Option<String>, &'static str)> {
-    let signs = signs_of(&signs)?;
+    let signs = signs.to_vec().map_err(scattered)?;
     let matrix = x.borrow()?;
     let max_time = asked.max_seconds.map(Duration::try_from_secs_f64).transpose();
     let max_time = max_time.map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -93,7 +87,7 @@ pub(crate) fn check_proof(
 ) -> PyResult<bool> {
     let proof: Proof =
         serde_json::from_str(proof).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let signs = signs_of(&signs)?;
+    let signs = signs.to_vec().map_err(scattered)?;
     let matrix = x.borrow()?;
     run(py, threads, |_| {
         matrix.with_design(|design| Ok(proof.check(&design, &signs)?.holds))

@@ -36,10 +36,7 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 .iter()
                 .enumerate()
                 .map(|(k, part)| {
-                    let class = match (parts.len(), classes.names().get(k)) {
-                        (1, _) | (_, None) => String::new(),
-                        (_, Some(class)) => format!("{class} against the rest: "),
-                    };
+                    let class = subproblem(k, parts.len(), classes);
                     if part.lower > 0.0 {
                         format!(
                             "{class}margin {}, and no hyperplane has more than {}",
@@ -110,15 +107,20 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
     }
 }
 
+/// The head of the claim of subproblem k of several; empty if there is one.
+fn subproblem(k: usize, subproblems: usize, classes: &Classes) -> String {
+    match classes.names().get(k) {
+        Some(class) if subproblems > 1 => format!("{class} against the rest: "),
+        _ => String::new(),
+    }
+}
+
 fn largest_margins(parts: &[LargestMargin], classes: &Classes) -> String {
     let texts: Vec<String> = parts
         .iter()
         .enumerate()
         .map(|(k, part)| {
-            let class = match (parts.len(), classes.names().get(k)) {
-                (1, _) | (_, None) => String::new(),
-                (_, Some(class)) => format!("{class} against the rest: "),
-            };
+            let class = subproblem(k, parts.len(), classes);
             format!(
                 "{class}margin {} (1/‖w‖; {} between the classes, 2/‖w‖), the largest to {}",
                 number(part.distance()),
