@@ -36,11 +36,19 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Answer> {
 
 fn print_deviations(deviations: &Deviations) -> Result<()> {
     let mut results = output::results();
-    writeln!(results, "{}", plural(deviations.rows as u64, "row"))?;
+    writeln!(results, "{}", plural(deviations.rows() as u64, "row"))?;
     writeln!(results)?;
-    writeln!(results, "  mean squared deviation    {}", number(deviations.mse))?;
-    writeln!(results, "  mean absolute deviation   {}", number(deviations.mae))?;
-    if let Some(r2) = deviations.r2 {
+    writeln!(
+        results,
+        "  mean squared deviation    {}",
+        number(deviations.mse())
+    )?;
+    writeln!(
+        results,
+        "  mean absolute deviation   {}",
+        number(deviations.mae())
+    )?;
+    if let Some(r2) = deviations.r2() {
         writeln!(results, "  R²                        {}", number(r2))?;
     }
     results.flush()?;
@@ -50,31 +58,31 @@ fn print_deviations(deviations: &Deviations) -> Result<()> {
 fn print(evaluation: &Evaluation) -> Result<()> {
     let style = Style::for_results();
     let mut results = output::results();
-    writeln!(results, "{}", plural(evaluation.rows as u64, "row"))?;
+    writeln!(results, "{}", plural(evaluation.rows() as u64, "row"))?;
     writeln!(results)?;
     writeln!(
         results,
         "  error      {}",
-        style.strong(&percent(evaluation.error))
+        style.strong(&percent(evaluation.error()))
     )?;
-    writeln!(results, "  accuracy   {}", percent(evaluation.accuracy))?;
-    if let Some(loss) = evaluation.log_loss {
+    writeln!(results, "  accuracy   {}", percent(evaluation.accuracy()))?;
+    if let Some(loss) = evaluation.log_loss() {
         writeln!(results, "  log loss   {}", number(loss))?;
     }
-    if let Some(auc) = evaluation.auc {
+    if let Some(auc) = evaluation.auc() {
         writeln!(results, "  AUC        {auc:.4}")?;
     }
-    if let Some(risk) = evaluation.risk {
+    if let Some(risk) = evaluation.risk() {
         writeln!(results, "  risk       {} (mean penalty)", number(risk))?;
     }
     writeln!(results)?;
-    let names = evaluation.classes.names();
+    let names = evaluation.classes().names();
     let mut table = vec![
         std::iter::once("true \\ predicted".to_string())
             .chain(names.iter().cloned())
             .collect(),
     ];
-    for (name, row) in names.iter().zip(&evaluation.confusion) {
+    for (name, row) in names.iter().zip(evaluation.confusion()) {
         table.push(
             std::iter::once(name.clone())
                 .chain(row.iter().map(|&cell| number(cell)))

@@ -63,9 +63,9 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     for (name, judgement) in [("train", &trained.train), ("test", &trained.test)] {
         match judgement {
             Some(Judgement::Classes(evaluation)) => {
-                object[name] = json!({"error": evaluation.error, "loss": evaluation.log_loss});
+                object[name] = json!({"error": evaluation.error(), "loss": evaluation.log_loss()});
                 if name == "test" {
-                    object[name]["auc"] = json!(evaluation.auc);
+                    object[name]["auc"] = json!(evaluation.auc());
                 }
             }
             Some(other) => object[name] = json!(other),
@@ -81,7 +81,10 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
         let margins = trained.margins.as_slice();
         if !margins.is_empty() {
             let total = |count: fn(&SoftMargin) -> u64| margins.iter().map(count).sum::<u64>();
-            let (on, inside) = (total(|margin| margin.on_margin), total(|margin| margin.inside));
+            let (on, inside) = (
+                total(|margin| margin.on_margin()),
+                total(|margin| margin.inside()),
+            );
             object["support_vectors"] = json!({"count": on + inside, "at_bound": inside});
             object["support_vectors"]["margin"] = match margins {
                 [one] => json!(one),

@@ -209,29 +209,29 @@ fn shortfall(model: &Model) -> String {
 fn judged(judgement: &Judgement) -> String {
     if let Some(deviations) = judgement.real() {
         let r2 = deviations
-            .r2
+            .r2()
             .map(|r2| format!(", R² {}", number(r2)))
             .unwrap_or_default();
         return format!(
             "mean squared deviation {}, mean absolute {}{r2}",
-            number(deviations.mse),
-            number(deviations.mae)
+            number(deviations.mse()),
+            number(deviations.mae())
         );
     }
     let Some(evaluation) = judgement.classes() else {
         return String::new();
     };
-    let wrong = (evaluation.error * evaluation.rows as f64).round() as u64;
+    let wrong = (evaluation.error() * evaluation.rows() as f64).round() as u64;
     let mut text = format!(
         "error {} ({} of {})",
-        percent(evaluation.error),
+        percent(evaluation.error()),
         count(wrong),
-        count(evaluation.rows as u64)
+        count(evaluation.rows() as u64)
     );
-    if let Some(loss) = evaluation.log_loss {
+    if let Some(loss) = evaluation.log_loss() {
         text += &format!(", log loss {}", number(loss));
     }
-    if let Some(auc) = evaluation.auc {
+    if let Some(auc) = evaluation.auc() {
         text += &format!(", AUC {auc:.4}");
     }
     text

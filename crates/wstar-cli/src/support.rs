@@ -20,14 +20,16 @@ pub(crate) fn soft(model: &Model, data: &Dataset, file: Option<&Path>) -> Result
     }
     let mut text = String::from("problem,row,side,alpha,margin,slack,case\n");
     let sums = soft_margins(model, data, &mut |problem, point| {
-        if file.is_some() && point.case != Case::Outside {
-            let side = if point.positive { "+1" } else { "-1" };
-            let (row, case) = (point.row, csv_cell(point.case.name()));
+        if file.is_some() && point.case() != Case::Outside {
+            let side = if point.positive() { "+1" } else { "-1" };
+            let (row, case) = (point.row(), csv_cell(point.case().name()));
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "{problem},{row},{side},{},{},{},{case}",
-                point.alpha, point.margin, point.slack
+                point.alpha(),
+                point.margin(),
+                point.slack()
             );
         }
     })?;
@@ -42,23 +44,23 @@ pub(crate) fn soft(model: &Model, data: &Dataset, file: Option<&Path>) -> Result
 pub(crate) fn lines(margins: &[SoftMargin]) -> Vec<(&'static str, String)> {
     let sum = |part: fn(&SoftMargin) -> u64| margins.iter().map(part).sum::<u64>();
     let most = |part: fn(&SoftMargin) -> f64| margins.iter().map(part).fold(0.0, f64::max);
-    let (on, inside) = (sum(|m| m.on_margin), sum(|m| m.inside));
+    let (on, inside) = (sum(|m| m.on_margin()), sum(|m| m.inside()));
     let support = format!(
         "{}: {} on the margin (0 < α < C), {} inside it (α = C), {} misclassified",
         plural(on + inside, "support vector"),
         count(on),
         count(inside),
-        count(sum(|m| m.wrong))
+        count(sum(|m| m.wrong()))
     );
     let mut conditions = format!(
         "no point violates its optimality condition by more than {}",
-        number(most(|m| m.slackness))
+        number(most(|m| m.slackness()))
     );
     if let [one] = margins {
-        if let Some(deviation) = one.rebuilt_weights {
+        if let Some(deviation) = one.rebuilt_weights() {
             conditions += &format!("; w = Σαyx to {}", number(deviation));
         }
-        if let Some(deviation) = one.rebuilt_intercept {
+        if let Some(deviation) = one.rebuilt_intercept() {
             conditions += &format!(", b from the margin to {}", number(deviation));
         }
     }

@@ -12,7 +12,7 @@ const MOST_CLASSES: usize = 10;
 
 /// The table of coefficients with standard errors, tests and intervals, followed by the statistics of the fit.
 fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
-    let head = match inference.kind {
+    let head = match inference.kind() {
         TestDistribution::T => ["", "weight", "std. error", "t", "p", "95 % interval"],
         TestDistribution::Z => ["", "weight", "std. error", "z", "p", "95 % interval"],
     };
@@ -22,18 +22,18 @@ fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
         .feature_names()
         .chain(std::iter::once("(intercept)".to_string()));
     let optional = |value: Option<f64>| value.map_or_else(|| "–".into(), number);
-    for (name, c) in names.zip(&inference.coefficients).take(most) {
+    for (name, c) in names.zip(inference.coefficients()).take(most) {
         rows.push(vec![
             name,
-            number(c.estimate),
-            number(c.standard_error),
-            optional(c.statistic),
-            optional(c.p_value),
-            format!("[{}, {}]", number(c.lower), number(c.upper)),
+            number(c.estimate()),
+            number(c.standard_error()),
+            optional(c.statistic()),
+            optional(c.p_value()),
+            format!("[{}, {}]", number(c.lower()), number(c.upper())),
         ]);
     }
     let mut text = table(&rows);
-    let left = inference.coefficients.len().saturating_sub(most);
+    let left = inference.coefficients().len().saturating_sub(most);
     if left > 0 {
         text += &format!("  … and {} more (wstar inspect --top N)\n", count(left as u64));
     }

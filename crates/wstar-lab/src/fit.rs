@@ -115,8 +115,8 @@ fn judged(answer: &mut Value, model: &Model, data: &Dataset) -> Result<()> {
         Judgement::Classes(found) => {
             let wrong = wrong_rows(data, &model.classify(data)?);
             answer["errors"] = wrong.len().into();
-            answer["error"] = found.error.into();
-            answer["loss"] = found.log_loss.into();
+            answer["error"] = found.error().into();
+            answer["loss"] = found.log_loss().into();
             answer["wrong"] = wrong.into();
         }
         other => answer["deviations"] = json!(other.real()),
@@ -128,14 +128,14 @@ fn judged(answer: &mut Value, model: &Model, data: &Dataset) -> Result<()> {
 fn support(model: &Model, data: &Dataset) -> Result<(Vec<Value>, Vec<SoftMargin>)> {
     let mut found = Vec::new();
     let sums = soft_margins(model, data, &mut |problem, point| {
-        if point.alpha > 0.0 && point.case != wstar::model::Case::Outside {
+        if point.alpha() > 0.0 && point.case() != wstar::model::Case::Outside {
             found.push(json!({
                 "problem": problem,
-                "row": point.row,
-                "alpha": point.alpha,
-                "margin": point.margin,
-                "slack": point.slack,
-                "case": point.case,
+                "row": point.row(),
+                "alpha": point.alpha(),
+                "margin": point.margin(),
+                "slack": point.slack(),
+                "case": point.case(),
             }));
         }
     })?;

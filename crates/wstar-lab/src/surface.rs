@@ -65,9 +65,9 @@ pub(crate) fn objective<'a>(data: &'a Dataset, settings: &Settings) -> Result<Ob
     };
     let own = settings.regularized().ok_or_else(no_surface)?;
     let reduction = own.reduction(&classes, data.features(), &totals)?;
-    let (&[part], 1) = (reduction.parts.as_slice(), reduction.problem.layout().outputs) else {
+    let (&[part], 1) = (reduction.parts(), reduction.problem().layout().outputs) else {
         return Err(no_surface());
     };
     let rows = reduction.rows(part, data)?;
-    Ok(Objective::in_memory(reduction.problem, rows, Validation::Done))
+    Ok(Objective::in_memory(*reduction.problem(), rows, Validation::Done))
 }

@@ -91,11 +91,23 @@ pub fn axpy<T: Copy + Into<f64>>(scale: f64, indices: &[u32], values: &[T], w: &
 #[derive(Clone, Copy)]
 pub struct SparseRows<'a, T> {
     /// The start of each row, and the end of the last one.
-    pub starts: &'a [usize],
+    pub(crate) starts: &'a [usize],
     /// The column indices of the whole matrix, including rows outside this range.
-    pub indices: &'a [u32],
+    pub(crate) indices: &'a [u32],
     /// The values of the same entries.
-    pub values: &'a [T],
+    pub(crate) values: &'a [T],
+}
+
+impl<'a, T> SparseRows<'a, T> {
+    /// Rows of a matrix: the start of each row and the end of the last one, and all indices and values of the matrix.
+    #[inline]
+    pub fn new(starts: &'a [usize], indices: &'a [u32], values: &'a [T]) -> Self {
+        SparseRows {
+            starts,
+            indices,
+            values,
+        }
+    }
 }
 
 impl<'a, T: Copy + Into<f64>> SparseRows<'a, T> {

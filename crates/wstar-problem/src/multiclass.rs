@@ -111,9 +111,9 @@ pub struct Spec<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subproblems {
     /// What each subproblem minimises.
-    pub problem: Problem,
+    pub(crate) problem: Problem,
     /// The subproblems, in the order of the model's discriminants.
-    pub parts: Vec<Subproblem>,
+    pub(crate) parts: Vec<Subproblem>,
     c: f64,
     class_weights: Option<Vec<f64>>,
 }
@@ -122,11 +122,11 @@ pub struct Subproblems {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     /// The sum over all rows.
-    pub rows: f64,
+    pub(crate) rows: f64,
     /// The sum over each class; empty for a real target.
-    pub classes: Vec<f64>,
+    pub(crate) classes: Vec<f64>,
     /// The number of rows with a weight above 0.
-    pub counted: u64,
+    pub(crate) counted: u64,
 }
 
 impl Totals {
@@ -136,6 +136,21 @@ impl Totals {
         classes: Vec::new(),
         counted: 0,
     };
+
+    /// The sum over all rows.
+    pub fn rows(&self) -> f64 {
+        self.rows
+    }
+
+    /// The sum over each class; empty for a real target.
+    pub fn classes(&self) -> &[f64] {
+        &self.classes
+    }
+
+    /// The number of rows with a weight above 0.
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
 
     /// The totals of the data, in one pass. Numbers whose squares could overflow when summed are refused.
     pub fn of(data: &mut dyn DatasetChunks) -> Result<Self> {
@@ -178,6 +193,16 @@ impl Totals {
 }
 
 impl Subproblems {
+    /// What each subproblem minimises.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The subproblems, in the order of the model's discriminants.
+    pub fn parts(&self) -> &[Subproblem] {
+        &self.parts
+    }
+
     /// The subproblems of a target; `classes` is empty for a real target.
     pub fn new(spec: &Spec<'_>, classes: &Classes, features: usize, totals: &Totals) -> Result<Self> {
         if totals.rows <= 0.0 {

@@ -79,8 +79,8 @@ pub(crate) fn fit_machine<'py>(
 ) -> PyResult<(Fitted, Vec<Support<'py>>)> {
     let (model, found) = fit_and(py, data, settings, start, threads, support_vectors)?;
     let arrays = |support: SupportVectors| {
-        let rows = support.rows.into_iter().map(|row| row as i64).collect();
-        let multipliers = PyArray1::from_vec(py, support.multipliers);
+        let rows = support.rows().iter().map(|&row| row as i64).collect();
+        let multipliers = PyArray1::from_slice(py, support.multipliers());
         (PyArray1::from_vec(py, rows), multipliers)
     };
     Ok((model, found.into_iter().map(arrays).collect()))

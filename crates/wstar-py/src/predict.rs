@@ -50,17 +50,11 @@ impl Scores {
             Weights::Many(weights) => rows_of(weights)?,
             Weights::One(weights) => vec![weights.to_vec().map_err(scattered)?],
         };
-        let linear = Linear {
-            intercepts: match &intercepts {
-                Intercepts::Many(intercepts) => intercepts.to_vec().map_err(scattered)?,
-                Intercepts::Same(intercept) => vec![*intercept; weights.len()],
-            },
-            weights,
-            threshold,
+        let intercepts = match &intercepts {
+            Intercepts::Many(intercepts) => intercepts.to_vec().map_err(scattered)?,
+            Intercepts::Same(intercept) => vec![*intercept; weights.len()],
         };
-        if linear.weights.is_empty() || linear.weights.len() != linear.intercepts.len() {
-            return Err(misfit());
-        }
+        let linear = Linear::new(weights, intercepts, threshold).ok_or_else(misfit)?;
         Ok(Scores(Scorer::Linear(linear)))
     }
 

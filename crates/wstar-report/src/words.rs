@@ -22,11 +22,11 @@ pub fn number(value: f64) -> String {
 /// Statistics of the fit as a whole, such as the log-likelihood and AIC.
 pub fn statistics(inference: &Inference) -> Vec<String> {
     [
-        ("log-likelihood", inference.log_likelihood),
-        ("AIC", inference.aic),
-        ("BIC", inference.bic),
-        ("residual deviation", inference.residual_deviation),
-        ("adjusted R²", inference.adjusted_r_squared),
+        ("log-likelihood", inference.log_likelihood()),
+        ("AIC", inference.aic()),
+        ("BIC", inference.bic()),
+        ("residual deviation", inference.residual_deviation()),
+        ("adjusted R²", inference.adjusted_r_squared()),
     ]
     .into_iter()
     .filter_map(|(name, value)| value.map(|value| format!("{name} {}", number(value))))

@@ -239,7 +239,7 @@ impl SampledHessian {
     /// Overwrites the part of v of every class with its product with the inverse of the block.
     fn solve_block(&self, v: &mut [f64]) {
         let width = self.layout.width();
-        let upper = MatRef::from_column_major_slice(&self.block.values, width, width);
+        let upper = MatRef::from_column_major_slice(self.block.values(), width, width);
         let mut v = MatMut::from_column_major_slice_mut(v, width, self.layout.outputs);
         solve_lower_triangular_in_place(upper.transpose(), v.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(upper, v, Par::Seq);

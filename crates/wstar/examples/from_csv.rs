@@ -15,10 +15,14 @@ fn main() -> wstar::Result<()> {
     let model = Logistic::l2().c(1.0).fit(&train)?;
     let found = model.evaluate(&test)?;
     if let Some(found) = found.classes() {
-        println!("test error {:.1} % of {} rows", 100.0 * found.error, found.rows);
+        println!(
+            "test error {:.1} % of {} rows",
+            100.0 * found.error(),
+            found.rows()
+        );
     }
     if let Some(found) = found.real() {
-        println!("mean squared error {} of {} rows", found.mse, found.rows);
+        println!("mean squared error {} of {} rows", found.mse(), found.rows());
     }
     for (j, plane) in model.hyperplanes().unwrap_or_default().iter().enumerate() {
         let heaviest = (0..plane.weights.len())

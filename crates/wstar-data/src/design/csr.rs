@@ -127,11 +127,11 @@ impl<T> Csr<T> {
     /// The rows of a range.
     #[inline]
     pub fn block(&self, rows: Range<usize>) -> SparseRows<'_, T> {
-        SparseRows {
-            starts: &self.starts[rows.start..rows.end + 1],
-            indices: &self.indices,
-            values: &self.values,
-        }
+        SparseRows::new(
+            &self.starts[rows.start..rows.end + 1],
+            &self.indices,
+            &self.values,
+        )
     }
 
     /// The same entries in a matrix with at least `features` columns; the number of columns never decreases.

@@ -15,12 +15,22 @@ use crate::{Design, Row};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     /// The value subtracted from each column; empty for sparse designs, which must stay sparse.
-    pub shifts: Vec<f64>,
+    pub(crate) shifts: Vec<f64>,
     /// The factor by which each shifted column is multiplied.
-    pub factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
 }
 
 impl Scaling {
+    /// The value subtracted from each column; empty for sparse designs, which must stay sparse.
+    pub fn shifts(&self) -> &[f64] {
+        &self.shifts
+    }
+
+    /// The factor by which each shifted column is multiplied.
+    pub fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
     /// Learns shifts and factors from the rows, weighted if there are weights. A constant column has the factor 1.
     pub fn learn(design: &Design, weights: Option<&[f64]>) -> Self {
         let columns = moments(design, weights);

@@ -20,14 +20,32 @@ const PANEL: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Triangle {
     /// The number of rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// The number of columns.
-    pub columns: usize,
+    pub(crate) columns: usize,
     /// The entries, column-major.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Triangle {
+    /// The number of rows.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    #[inline]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The entries, column-major.
+    #[inline]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// The triangle of a matrix without rows.
     pub fn empty(columns: usize) -> Self {
         Triangle {
@@ -35,6 +53,11 @@ impl Triangle {
             columns,
             values: Vec::new(),
         }
+    }
+
+    /// The columns in turn; none if there are no rows.
+    pub fn columns_mut(&mut self) -> impl Iterator<Item = &mut [f64]> {
+        self.values.chunks_exact_mut(self.rows.max(1))
     }
 
     /// Column `j`.

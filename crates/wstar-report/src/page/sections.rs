@@ -63,39 +63,39 @@ pub(super) fn judgement(subject: &Subject<'_>, standing: &Standing, made: &Made<
     text += &match &subject.judgement {
         Judgement::Classes(evaluation) => {
             let mut shown = vec![
-                ("error", percent(evaluation.error)),
-                ("accuracy", percent(evaluation.accuracy)),
+                ("error", percent(evaluation.error())),
+                ("accuracy", percent(evaluation.accuracy())),
             ];
-            shown.extend(evaluation.log_loss.map(|loss| ("log loss", number(loss))));
+            shown.extend(evaluation.log_loss().map(|loss| ("log loss", number(loss))));
             shown.extend(
                 evaluation
-                    .auc
+                    .auc()
                     .map(|auc| ("area under the ROC curve", format!("{auc:.4}"))),
             );
-            shown.extend(evaluation.risk.map(|risk| ("mean penalty", number(risk))));
+            shown.extend(evaluation.risk().map(|risk| ("mean penalty", number(risk))));
             tiles(&shown)
         }
         Judgement::Real(deviations) => {
             let mut shown = vec![
-                ("mean squared deviation", number(deviations.mse)),
-                ("mean absolute deviation", number(deviations.mae)),
+                ("mean squared deviation", number(deviations.mse())),
+                ("mean absolute deviation", number(deviations.mae())),
             ];
-            shown.extend(deviations.r2.map(|r2| ("R²", number(r2))));
+            shown.extend(deviations.r2().map(|r2| ("R²", number(r2))));
             tiles(&shown)
         }
         _ => String::new(),
     };
     text += &format!("<p>{}</p>\n", escaped(&judged_on(subject, standing, made)));
     text += &match &subject.judgement {
-        Judgement::Classes(evaluation) if evaluation.classes.len() <= 30 => {
-            let names = evaluation.classes.names();
+        Judgement::Classes(evaluation) if evaluation.classes().len() <= 30 => {
+            let names = evaluation.classes().names();
             let head: Vec<String> = std::iter::once("true class".to_string())
                 .chain(names.iter().map(|name| format!("→ {name}")))
                 .chain(["recall".to_string()])
                 .collect();
             let rows: Vec<Vec<String>> = names
                 .iter()
-                .zip(&evaluation.confusion)
+                .zip(evaluation.confusion())
                 .enumerate()
                 .map(|(k, (name, row))| {
                     let all: f64 = row.iter().sum();
@@ -206,23 +206,23 @@ fn coefficients(subject: &Subject<'_>) -> Option<(&'static str, String)> {
                 .collect();
             let chosen: Vec<&String> = features.iter().map(|feature| &feature.name).collect();
             let optional = |value: Option<f64>| value.map_or_else(|| "–".into(), number);
-            for (name, c) in names.iter().zip(&inference.coefficients) {
+            for (name, c) in names.iter().zip(inference.coefficients()) {
                 if chosen.contains(&name) || name == "(intercept)" {
                     rows.push(vec![
                         name.clone(),
-                        number(c.estimate),
-                        number(c.standard_error),
-                        optional(c.statistic),
-                        optional(c.p_value),
-                        format!("{} to {}", number(c.lower), number(c.upper)),
+                        number(c.estimate()),
+                        number(c.standard_error()),
+                        optional(c.statistic()),
+                        optional(c.p_value()),
+                        format!("{} to {}", number(c.lower()), number(c.upper())),
                     ]);
                 }
             }
-            let statistic = match inference.kind {
+            let statistic = match inference.kind() {
                 Test::T => "t",
                 Test::Z => "z",
             };
-            let level = format!("{} % interval", number(100.0 * inference.level));
+            let level = format!("{} % interval", number(100.0 * inference.level()));
             let mut line = statistics(inference);
             if model.schema().scaling.is_some() {
                 line.push("of standardised columns".into());

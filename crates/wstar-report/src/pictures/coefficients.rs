@@ -27,7 +27,10 @@ pub(crate) fn largest_weights(model: &Model, most: usize) -> Option<(Vec<Weighte
     // The statistics refer to the columns as fitted, which may be standardised.
     let inferred = model.inference().filter(|_| planes.len() == 1);
     let weight = |j: usize| match inferred {
-        Some(inference) => inference.coefficients.get(j).map_or(0.0, |c| c.estimate.abs()),
+        Some(inference) => inference
+            .coefficients()
+            .get(j)
+            .map_or(0.0, |c| c.estimate().abs()),
         None => planes
             .iter()
             .map(|plane| plane.weights[j].abs())
@@ -40,11 +43,11 @@ pub(crate) fn largest_weights(model: &Model, most: usize) -> Option<(Vec<Weighte
     if all <= most {
         order.sort_unstable();
     }
-    let weighted = |&j: &usize| match inferred.and_then(|inference| inference.coefficients.get(j)) {
+    let weighted = |&j: &usize| match inferred.and_then(|inference| inference.coefficients().get(j)) {
         Some(coefficient) => Weighted {
             name: name(model, j),
-            weights: vec![coefficient.estimate],
-            interval: Some((coefficient.lower, coefficient.upper)),
+            weights: vec![coefficient.estimate()],
+            interval: Some((coefficient.lower(), coefficient.upper())),
         },
         None => Weighted {
             name: name(model, j),

@@ -14,14 +14,14 @@ pub(crate) fn confusion(subject: &Subject<'_>) -> Option<Chart> {
     let Judgement::Classes(evaluation) = &subject.judgement else {
         return None;
     };
-    let names = evaluation.classes.names();
+    let names = evaluation.classes().names();
     let count = names.len();
     if count > MOST {
         return None;
     }
     let mut marks = Vec::new();
     let mut texts = Vec::new();
-    for (k, row) in evaluation.confusion.iter().enumerate() {
+    for (k, row) in evaluation.confusion().iter().enumerate() {
         let all: f64 = row.iter().sum();
         for (d, &cell) in row.iter().enumerate() {
             let share = if all > 0.0 { cell / all } else { 0.0 };

@@ -10,10 +10,10 @@ use crate::words::{number, passes, plural};
 pub(crate) fn convergence(model: &Model) -> Option<Chart> {
     match (model.history(), model.record().mistakes_by_pass.as_slice()) {
         // A history whose gaps are all within the tolerance has no convergence to show.
-        (Some(history), _) if history.gaps.iter().flatten().any(|&gap| gap > tolerance(model)) => {
+        (Some(history), _) if history.gaps().iter().flatten().any(|&gap| gap > tolerance(model)) => {
             Some(gaps(model, history))
         }
-        (Some(history), _) if history.objectives.windows(2).any(|pair| pair[0] != pair[1]) => {
+        (Some(history), _) if history.objectives().windows(2).any(|pair| pair[0] != pair[1]) => {
             Some(objectives(model, history))
         }
         (_, [_, _, ..]) => Some(mistakes(model)),
@@ -24,10 +24,10 @@ pub(crate) fn convergence(model: &Model) -> Option<Chart> {
 /// The values and label of the horizontal axis: passes over the data, or iterations if the passes do not increase. The
 /// count of passes restarts with each subproblem.
 fn across(history: &History) -> (&[u64], &'static str) {
-    let (first, last) = (history.passes.first(), history.passes.last());
-    match history.passes.windows(2).all(|pair| pair[0] <= pair[1]) && first < last {
-        true => (&history.passes, "passes over the data"),
-        false => (&history.iterations, "iteration"),
+    let (first, last) = (history.passes().first(), history.passes().last());
+    match history.passes().windows(2).all(|pair| pair[0] <= pair[1]) && first < last {
+        true => (history.passes(), "passes over the data"),
+        false => (history.iterations(), "iteration"),
     }
 }
 
@@ -46,7 +46,7 @@ fn gaps(model: &Model, history: &History) -> Chart {
     let (positions, label) = across(history);
     let path: Vec<(f64, f64)> = positions
         .iter()
-        .zip(&history.gaps)
+        .zip(history.gaps())
         .filter_map(|(&at, gap)| Some((at as f64, gap.as_ref()?.max(LEAST).log10())))
         .collect();
     let tol = tolerance(model).log10();
@@ -95,7 +95,7 @@ fn objectives(model: &Model, history: &History) -> Chart {
     let (positions, label) = across(history);
     let path: Vec<(f64, f64)> = positions
         .iter()
-        .zip(&history.objectives)
+        .zip(history.objectives())
         .map(|(&at, &value)| (at as f64, value))
         .collect();
     Chart {

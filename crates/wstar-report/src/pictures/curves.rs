@@ -30,7 +30,7 @@ fn left_out(subject: &Subject<'_>) -> String {
 
 /// The colour index of a class; with two classes, the curve has the colour of the positive class.
 fn colour(side: &AgainstRest) -> usize {
-    side.class as usize
+    side.class() as usize
 }
 
 /// A curve, with a few marks along it that identify the class by shape.
@@ -44,10 +44,10 @@ pub(crate) fn roc(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let mut marks = vec![line(vec![(0.0, 0.0), (1.0, 1.0)], Ink::Quiet, 1.0)];
     let (mut names, mut texts) = (Vec::new(), Vec::new());
     for side in &subject.sides {
-        let Some(found) = metrics::roc(&side.positive, &side.scores, subject.weights())? else {
+        let Some(found) = metrics::roc(side.positive(), side.scores(), subject.weights())? else {
             continue;
         };
-        let text = format!("{}: AUC {:.4}", subject.class(side.class), found.area());
+        let text = format!("{}: AUC {:.4}", subject.class(side.class()), found.area());
         marks.extend(curve(thinned(found.rates(), UNIT, UNIT), colour(side)));
         names.push(legend(text.clone(), colour(side)));
         texts.push(text);
@@ -71,26 +71,27 @@ pub(crate) fn roc(subject: &Subject<'_>) -> Result<Option<Chart>> {
 pub(crate) fn precision_recall(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let (mut marks, mut names, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for side in &subject.sides {
-        let Some(found) = metrics::precision_recall(&side.positive, &side.scores, subject.weights())? else {
+        let Some(found) = metrics::precision_recall(side.positive(), side.scores(), subject.weights())?
+        else {
             continue;
         };
         let text = format!(
             "{}: average precision {:.4}",
-            subject.class(side.class),
+            subject.class(side.class()),
             found.average()
         );
         marks.push(line(
-            vec![(0.0, found.prevalence), (1.0, found.prevalence)],
+            vec![(0.0, found.prevalence()), (1.0, found.prevalence())],
             Ink::Quiet,
             0.8,
         ));
         let path = found
-            .points
+            .points()
             .iter()
             .map(|&(recall, precision, _)| (recall, precision));
         marks.extend(curve(thinned(path, UNIT, UNIT), colour(side)));
         names.push(legend(text.clone(), colour(side)));
-        texts.push(format!("{text}, of all rows {}", percent(found.prevalence)));
+        texts.push(format!("{text}, of all rows {}", percent(found.prevalence())));
     }
     Ok((!texts.is_empty()).then(|| Chart {
         id: "precision-recall".into(),
@@ -112,11 +113,11 @@ pub(crate) fn calibration(subject: &Subject<'_>) -> Result<Option<Chart>> {
     let mut marks = vec![line(vec![(0.0, 0.0), (1.0, 1.0)], Ink::Quiet, 1.0)];
     let (mut names, mut texts) = (Vec::new(), Vec::new());
     for side in &subject.sides {
-        let Some(probabilities) = &side.probabilities else {
+        let Some(probabilities) = side.probabilities() else {
             return Ok(None);
         };
         let bins = metrics::calibration(
-            &side.positive,
+            side.positive(),
             probabilities,
             subject.weights(),
             BINS,
@@ -126,16 +127,16 @@ pub(crate) fn calibration(subject: &Subject<'_>) -> Result<Option<Chart>> {
         let mut outside = 0;
         for bin in &bins {
             marks.push(line(
-                vec![(bin.predicted, bin.lower), (bin.predicted, bin.upper)],
+                vec![(bin.predicted(), bin.lower()), (bin.predicted(), bin.upper())],
                 ink,
                 1.2,
             ));
-            outside += usize::from(!(bin.lower..=bin.upper).contains(&bin.predicted));
+            outside += usize::from(!(bin.lower()..=bin.upper()).contains(&bin.predicted()));
         }
-        let path: Vec<(f64, f64)> = bins.iter().map(|bin| (bin.predicted, bin.observed)).collect();
+        let path: Vec<(f64, f64)> = bins.iter().map(|bin| (bin.predicted(), bin.observed())).collect();
         marks.push(line(path.clone(), ink, 1.2));
         marks.push(points(path, colour(side), 4.0));
-        let name = subject.class(side.class);
+        let name = subject.class(side.class());
         names.push(legend(name, colour(side)));
         texts.push(format!(
             "{name}: the diagonal is outside the interval in {outside} of {} bins",

@@ -45,12 +45,15 @@ pub(crate) fn distribution(subject: &Subject<'_>) -> Result<Chart> {
     let found = metrics::histogram(&residuals, &groups, 1, subject.weights(), BINS)?;
     let quantiles = metrics::quantiles(&residuals, subject.weights(), &[0.05, 0.25, 0.5, 0.75, 0.95])?;
     let highest = found.highest().max(1.0);
-    let bars = found.counts[0].iter().enumerate().map(|(bin, &count)| Mark::Bar {
-        from: (found.edges[bin], 0.0),
-        to: (found.edges[bin + 1], count),
-        ink: Ink::Accent,
-        opacity: 0.6,
-    });
+    let bars = found.counts()[0]
+        .iter()
+        .enumerate()
+        .map(|(bin, &count)| Mark::Bar {
+            from: (found.edges()[bin], 0.0),
+            to: (found.edges()[bin + 1], count),
+            ink: Ink::Accent,
+            opacity: 0.6,
+        });
     let mut marks: Vec<Mark> = bars.collect();
     marks.extend(
         quantiles
@@ -67,7 +70,7 @@ pub(crate) fn distribution(subject: &Subject<'_>) -> Result<Chart> {
         ),
         x: axis(
             format!("residual of {}", subject.target()),
-            (found.edges[0], found.edges[BINS]),
+            (found.edges()[0], found.edges()[BINS]),
         ),
         y: axis("rows", (0.0, 1.08 * highest)),
         marks,

@@ -20,12 +20,12 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
         match subject.sides.as_slice() {
             [side] if names.len() == 2 => {
                 let positive = subject.class(1);
-                let label = match side.probabilities {
+                let label = match side.probabilities() {
                     Some(_) => format!("score: log-odds of {positive}"),
                     None => format!("score: above 0 is {positive}"),
                 };
                 (
-                    side.scores.clone(),
+                    side.scores().to_vec(),
                     codes.to_vec(),
                     subject.weights().map(Vec::from),
                     label,
@@ -35,13 +35,15 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
                 let kept: Vec<usize> = (0..codes.len())
                     .filter(|&i| (codes[i] as usize) < sides.len())
                     .collect();
-                let likely = sides.first().is_some_and(|side| side.probabilities.is_some());
+                let likely = sides.first().is_some_and(|side| side.probabilities().is_some());
                 let label = match likely {
                     true => "probability of the true class",
                     false => "score of the true class",
                 };
                 (
-                    kept.iter().map(|&i| sides[codes[i] as usize].scores[i]).collect(),
+                    kept.iter()
+                        .map(|&i| sides[codes[i] as usize].scores()[i])
+                        .collect(),
                     kept.iter().map(|&i| codes[i]).collect(),
                     subject
                         .weights()
@@ -53,11 +55,11 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
     let found = metrics::histogram(&values, &groups, shown, weights.as_deref(), BINS)?;
     let highest = found.highest().max(1.0);
     let mut marks = Vec::new();
-    for (class, counts) in found.counts.iter().enumerate() {
+    for (class, counts) in found.counts().iter().enumerate() {
         let ink = Ink::Class(class);
-        let mut outline = vec![(found.edges[0], 0.0)];
+        let mut outline = vec![(found.edges()[0], 0.0)];
         for (bin, &count) in counts.iter().enumerate() {
-            let (from, to) = (found.edges[bin], found.edges[bin + 1]);
+            let (from, to) = (found.edges()[bin], found.edges()[bin + 1]);
             if count > 0.0 {
                 marks.push(Mark::Bar {
                     from: (from, 0.0),
@@ -68,10 +70,10 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
             }
             outline.extend([(from, count), (to, count)]);
         }
-        outline.push((found.edges[BINS], 0.0));
+        outline.push((found.edges()[BINS], 0.0));
         marks.push(line(outline, ink, 1.6));
     }
-    let decides = names.len() == 2 && found.edges[0] < 0.0 && found.edges[BINS] > 0.0;
+    let decides = names.len() == 2 && found.edges()[0] < 0.0 && found.edges()[BINS] > 0.0;
     if decides {
         marks.push(line(vec![(0.0, 0.0), (0.0, 1.05 * highest)], Ink::Ink, 1.0));
     }
@@ -84,7 +86,7 @@ pub(crate) fn scores(subject: &Subject<'_>) -> Result<Chart> {
         id: "scores".into(),
         title: "Scores by true class".into(),
         description: format!("The number of rows of each class by score, in {BINS} bins.{at_zero}"),
-        x: axis(label, (found.edges[0], found.edges[BINS])),
+        x: axis(label, (found.edges()[0], found.edges()[BINS])),
         y: axis("rows", (0.0, 1.08 * highest)),
         marks,
         legend: names

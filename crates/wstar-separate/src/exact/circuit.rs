@@ -24,9 +24,21 @@ use crate::exact::signed_rows::Signed;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circuit {
     /// The rows, in increasing order.
-    pub points: Vec<u64>,
+    pub(crate) points: Vec<u64>,
     /// Their weights, over a common denominator; the fractions need not be reduced.
-    pub weights: Vec<BigRational>,
+    pub(crate) weights: Vec<BigRational>,
+}
+
+impl Circuit {
+    /// The rows, in increasing order.
+    pub fn points(&self) -> &[u64] {
+        &self.points
+    }
+
+    /// Their weights, over a common denominator; the fractions need not be reduced.
+    pub fn weights(&self) -> &[BigRational] {
+        &self.weights
+    }
 }
 
 /// Candidates whose share is below this fraction of the largest count as rounding errors. They are used

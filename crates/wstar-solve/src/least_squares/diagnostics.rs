@@ -129,7 +129,7 @@ fn report(
 
 /// The rank of a triangle with columns of equal length, and its condition number.
 fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
-    if triangle.columns <= MAX_DECOMPOSED_COLUMNS {
+    if triangle.columns() <= MAX_DECOMPOSED_COLUMNS {
         let (values, _) = decompose(triangle, false)?;
         let largest = values.first().copied().unwrap_or(0.0);
         let rank = values.iter().take_while(|&&s| s > threshold * largest).count();
@@ -137,13 +137,13 @@ fn rank(triangle: &Triangle, threshold: f64) -> Result<(usize, f64)> {
         return Ok((rank, if rank == 0 { 1.0 } else { largest / least }));
     }
     let inverse = triangle.inverse_norm();
-    let norm = dot(&triangle.values, &triangle.values).sqrt();
+    let norm = dot(triangle.values(), triangle.values()).sqrt();
     // The estimate of the norm is from below, hence the factor 0.01, as in `iterative_refinement`.
     if 0.01 / inverse > threshold {
-        return Ok((triangle.columns, norm * inverse));
+        return Ok((triangle.columns(), norm * inverse));
     }
     let (triangle, _) = pivoted(triangle);
-    let diagonal: Vec<f64> = (0..triangle.rows).map(|k| triangle.get(k, k).abs()).collect();
+    let diagonal: Vec<f64> = (0..triangle.rows()).map(|k| triangle.get(k, k).abs()).collect();
     let largest = diagonal.first().copied().unwrap_or(0.0);
     let rank = diagonal.iter().take_while(|&&d| d > threshold * largest).count();
     let least = rank.checked_sub(1).map_or(1.0, |last| diagonal[last]);

@@ -79,7 +79,7 @@ impl RefinedFactor {
         }
         let (triangle, order) = pivoted(&triangle);
         let diagonal = |k: usize| triangle.get(k, k).abs();
-        let rank = (0..triangle.rows.min(width))
+        let rank = (0..triangle.rows().min(width))
             .take_while(|&k| diagonal(k) > threshold * diagonal(0))
             .count();
         let minimum_norm = (rank < width).then(|| {
@@ -182,8 +182,7 @@ impl RefinedFactor {
 
 /// Scales every column of a triangle to about unit length.
 pub(super) fn equilibrate(triangle: &mut Triangle, scale: &mut [f64]) {
-    let rows = triangle.rows;
-    for (column, scale) in triangle.values.chunks_exact_mut(rows.max(1)).zip(scale) {
+    for (column, scale) in triangle.columns_mut().zip(scale) {
         let factor = power_of_two(dot(column, column).sqrt());
         column.iter_mut().for_each(|x| *x *= factor);
         *scale *= factor;

@@ -59,9 +59,9 @@ impl Solver for Svd {
 
 /// The singular values in descending order and, if `vectors` is set, the right singular vectors.
 pub(super) fn decompose(triangle: &Triangle, vectors: bool) -> Result<(Vec<f64>, Vec<Vec<f64>>)> {
-    let (rows, columns) = (triangle.rows, triangle.columns);
+    let (rows, columns) = (triangle.rows(), triangle.columns());
     let size = rows.min(columns);
-    let a = MatRef::from_column_major_slice(&triangle.values, rows, columns);
+    let a = MatRef::from_column_major_slice(triangle.values(), rows, columns);
     let mut s = Diag::<f64>::zeros(size);
     let mut v = Mat::<f64>::zeros(columns, if vectors { size } else { 0 });
     let wanted = if vectors {

@@ -168,7 +168,7 @@ impl<'a> System<'a> {
         });
         let mut whole = lanes.iter().skip(1).fold(
             lanes.first().cloned().unwrap_or_else(|| Triangle::empty(width)),
-            |sum, lane| sum.with(&lane.values, lane.rows),
+            |sum, lane| sum.with(lane.values(), lane.rows()),
         );
         if self.ridge.iter().any(|&ridge| ridge > 0.0) {
             let mut values = vec![0.0; width * width];

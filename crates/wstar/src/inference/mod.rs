@@ -39,17 +39,49 @@ pub enum TestDistribution {
 #[non_exhaustive]
 pub struct Coefficient {
     /// The estimate.
-    pub estimate: f64,
+    pub(crate) estimate: f64,
     /// Its standard error.
-    pub standard_error: f64,
+    pub(crate) standard_error: f64,
     /// Estimate over standard error: t or z. `None` for a perfect fit, where the standard error is 0.
-    pub statistic: Option<f64>,
+    pub(crate) statistic: Option<f64>,
     /// The two-sided p-value: the probability of a statistic at least that far from 0 if the coefficient is 0.
-    pub p_value: Option<f64>,
+    pub(crate) p_value: Option<f64>,
     /// The lower end of the confidence interval.
-    pub lower: f64,
+    pub(crate) lower: f64,
     /// The upper end of the confidence interval.
-    pub upper: f64,
+    pub(crate) upper: f64,
+}
+
+impl Coefficient {
+    /// The estimate.
+    pub fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// Its standard error.
+    pub fn standard_error(&self) -> f64 {
+        self.standard_error
+    }
+
+    /// Estimate over standard error: t or z. `None` for a perfect fit, where the standard error is 0.
+    pub fn statistic(&self) -> Option<f64> {
+        self.statistic
+    }
+
+    /// The two-sided p-value: the probability of a statistic at least that far from 0 if the coefficient is 0.
+    pub fn p_value(&self) -> Option<f64> {
+        self.p_value
+    }
+
+    /// The lower end of the confidence interval.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
+    /// The upper end of the confidence interval.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
 }
 
 /// The F test that all coefficients except the intercept are 0.
@@ -57,13 +89,35 @@ pub struct Coefficient {
 #[non_exhaustive]
 pub struct FTest {
     /// The ratio of explained to residual variance.
-    pub statistic: f64,
+    pub(crate) statistic: f64,
     /// The degrees of freedom of the explained variance.
-    pub explained: usize,
+    pub(crate) explained: usize,
     /// The degrees of freedom of the residual variance.
-    pub residual: f64,
+    pub(crate) residual: f64,
     /// The p-value: the probability of a statistic at least that large if all coefficients are 0.
-    pub p_value: f64,
+    pub(crate) p_value: f64,
+}
+
+impl FTest {
+    /// The ratio of explained to residual variance.
+    pub fn statistic(&self) -> f64 {
+        self.statistic
+    }
+
+    /// The degrees of freedom of the explained variance.
+    pub fn explained(&self) -> usize {
+        self.explained
+    }
+
+    /// The degrees of freedom of the residual variance.
+    pub fn residual(&self) -> f64 {
+        self.residual
+    }
+
+    /// The p-value: the probability of a statistic at least that large if all coefficients are 0.
+    pub fn p_value(&self) -> f64 {
+        self.p_value
+    }
 }
 
 /// The statistics of a fit. Coefficients are ordered as the parameters: the weights, then the intercept.
@@ -71,27 +125,84 @@ pub struct FTest {
 #[non_exhaustive]
 pub struct Inference {
     /// Student's t or the normal z.
-    pub kind: TestDistribution,
+    pub(crate) kind: TestDistribution,
     /// The level of the confidence intervals.
-    pub level: f64,
+    pub(crate) level: f64,
     /// The statistics of each parameter.
-    pub coefficients: Vec<Coefficient>,
+    pub(crate) coefficients: Vec<Coefficient>,
     /// ln L at the estimate; `None` for a perfect fit, where it is unbounded.
-    pub log_likelihood: Option<f64>,
+    pub(crate) log_likelihood: Option<f64>,
     /// Akaike's information criterion (AIC).
-    pub aic: Option<f64>,
+    pub(crate) aic: Option<f64>,
     /// The Bayesian information criterion (BIC).
-    pub bic: Option<f64>,
+    pub(crate) bic: Option<f64>,
     /// n − p.
-    pub degrees_of_freedom: f64,
+    pub(crate) degrees_of_freedom: f64,
     /// √(RSS/(n − p)), for least squares.
-    pub residual_deviation: Option<f64>,
+    pub(crate) residual_deviation: Option<f64>,
     /// 1 − RSS/TSS, for least squares.
-    pub r_squared: Option<f64>,
+    pub(crate) r_squared: Option<f64>,
     /// R² with each sum of squares divided by its degrees of freedom.
-    pub adjusted_r_squared: Option<f64>,
+    pub(crate) adjusted_r_squared: Option<f64>,
     /// The F test of all weights, for least squares.
-    pub f_test: Option<FTest>,
+    pub(crate) f_test: Option<FTest>,
+}
+
+impl Inference {
+    /// Student's t or the normal z.
+    pub fn kind(&self) -> TestDistribution {
+        self.kind
+    }
+
+    /// The level of the confidence intervals.
+    pub fn level(&self) -> f64 {
+        self.level
+    }
+
+    /// The statistics of each parameter.
+    pub fn coefficients(&self) -> &[Coefficient] {
+        &self.coefficients
+    }
+
+    /// ln L at the estimate; `None` for a perfect fit, where it is unbounded.
+    pub fn log_likelihood(&self) -> Option<f64> {
+        self.log_likelihood
+    }
+
+    /// Akaike's information criterion (AIC).
+    pub fn aic(&self) -> Option<f64> {
+        self.aic
+    }
+
+    /// The Bayesian information criterion (BIC).
+    pub fn bic(&self) -> Option<f64> {
+        self.bic
+    }
+
+    /// n − p.
+    pub fn degrees_of_freedom(&self) -> f64 {
+        self.degrees_of_freedom
+    }
+
+    /// √(RSS/(n − p)), for least squares.
+    pub fn residual_deviation(&self) -> Option<f64> {
+        self.residual_deviation
+    }
+
+    /// 1 − RSS/TSS, for least squares.
+    pub fn r_squared(&self) -> Option<f64> {
+        self.r_squared
+    }
+
+    /// R² with each sum of squares divided by its degrees of freedom.
+    pub fn adjusted_r_squared(&self) -> Option<f64> {
+        self.adjusted_r_squared
+    }
+
+    /// The F test of all weights, for least squares.
+    pub fn f_test(&self) -> Option<FTest> {
+        self.f_test
+    }
 }
 
 /// Why there are no statistics, as a sentence for the user.

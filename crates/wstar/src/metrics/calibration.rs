@@ -18,13 +18,40 @@ pub struct CalibrationBin {
     /// The total weight of the rows.
     pub(crate) weight: f64,
     /// The mean predicted probability.
-    pub predicted: f64,
+    pub(crate) predicted: f64,
     /// The fraction of positive rows.
-    pub observed: f64,
+    pub(crate) observed: f64,
     /// The lower end of the confidence interval of `observed`.
-    pub lower: f64,
+    pub(crate) lower: f64,
     /// The upper end of the confidence interval.
-    pub upper: f64,
+    pub(crate) upper: f64,
+}
+
+impl CalibrationBin {
+    /// The total weight of the rows.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The mean predicted probability.
+    pub fn predicted(&self) -> f64 {
+        self.predicted
+    }
+
+    /// The fraction of positive rows.
+    pub fn observed(&self) -> f64 {
+        self.observed
+    }
+
+    /// The lower end of the confidence interval of `observed`.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
+    /// The upper end of the confidence interval.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
 }
 
 /// Bins of about equal weight, in increasing order of probability, with confidence intervals of the given level.

@@ -8,12 +8,22 @@ use wstar_data::error::{Error, Result};
 #[non_exhaustive]
 pub struct Histogram {
     /// The edges of the bins: one more than the number of bins.
-    pub edges: Vec<f64>,
+    pub(crate) edges: Vec<f64>,
     /// The weight in each bin, group by group.
-    pub counts: Vec<Vec<f64>>,
+    pub(crate) counts: Vec<Vec<f64>>,
 }
 
 impl Histogram {
+    /// The edges of the bins: one more than the number of bins.
+    pub fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// The weight in each bin, group by group.
+    pub fn counts(&self) -> &[Vec<f64>] {
+        &self.counts
+    }
+
     /// The weight of the largest bin.
     pub fn highest(&self) -> f64 {
         self.counts.iter().flatten().copied().fold(0.0, f64::max)

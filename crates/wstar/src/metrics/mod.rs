@@ -11,7 +11,7 @@ mod threshold_curves;
 
 pub use calibration::{CalibrationBin, calibration, wilson};
 pub use histogram::{Histogram, histogram, quantiles};
-pub use threshold_curves::{PrecisionRecall, RankPoint, Roc, precision_recall, roc};
+pub use threshold_curves::{PrecisionRecall, Roc, precision_recall, roc};
 
 use rayon::prelude::*;
 

@@ -10,14 +10,13 @@ use wstar_data::error::Result;
 
 /// The weight of the rows that score at least a threshold, by their true class.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct RankPoint {
+struct RankPoint {
     /// The threshold; infinite at the first point, which no row reaches.
-    pub(crate) threshold: f64,
+    threshold: f64,
     /// The weight of the positive rows that reach it.
-    pub(crate) true_positive: f64,
+    true_positive: f64,
     /// The weight of the negative rows that reach it.
-    pub(crate) false_positive: f64,
+    false_positive: f64,
 }
 
 /// The counts at every threshold, from the one that no row reaches to the one that all rows reach.
@@ -25,11 +24,11 @@ pub struct RankPoint {
 #[non_exhaustive]
 pub struct Roc {
     /// The points from (0, 0) to all rows.
-    pub(crate) points: Vec<RankPoint>,
+    points: Vec<RankPoint>,
     /// The total weight of the positive rows.
-    pub(crate) positive: f64,
+    positive: f64,
     /// The total weight of the negative rows.
-    pub(crate) negative: f64,
+    negative: f64,
 }
 
 impl Roc {
@@ -84,12 +83,22 @@ pub fn roc(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Result
 #[non_exhaustive]
 pub struct PrecisionRecall {
     /// Recall, precision and threshold, from the highest threshold down.
-    pub points: Vec<(f64, f64, f64)>,
+    pub(crate) points: Vec<(f64, f64, f64)>,
     /// The fraction of positive rows: the precision of predicting every row as positive.
-    pub prevalence: f64,
+    pub(crate) prevalence: f64,
 }
 
 impl PrecisionRecall {
+    /// Recall, precision and threshold, from the highest threshold down.
+    pub fn points(&self) -> &[(f64, f64, f64)] {
+        &self.points
+    }
+
+    /// The fraction of positive rows: the precision of predicting every row as positive.
+    pub fn prevalence(&self) -> f64 {
+        self.prevalence
+    }
+
     /// The average precision: the precision at each threshold, weighted by the increase in recall. It does not
     /// interpolate between thresholds, which would be too optimistic.
     pub fn average(&self) -> f64 {

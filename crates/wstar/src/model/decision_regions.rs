@@ -88,7 +88,7 @@ impl Model {
     pub fn raw_points(&self, data: &Dataset) -> Result<Vec<(f64, f64)>> {
         self.check_plane()?;
         let raw = |j: usize, value: f64| match &self.schema.scaling {
-            Some(scaling) => value / scaling.factors[j] + scaling.shifts.get(j).copied().unwrap_or(0.0),
+            Some(scaling) => value / scaling.factors()[j] + scaling.shifts().get(j).copied().unwrap_or(0.0),
             None => value,
         };
         let point = |row: wstar_data::Row<'_>| {

@@ -13,22 +13,64 @@ use wstar_data::{Classes, Dataset, Target};
 #[non_exhaustive]
 pub struct Evaluation {
     /// The number of rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// The weighted share of misclassified rows.
-    pub error: f64,
+    pub(crate) error: f64,
     /// One minus the error.
-    pub accuracy: f64,
+    pub(crate) accuracy: f64,
     /// The mean negative log-probability of the true class, for models that give probabilities.
-    pub log_loss: Option<f64>,
+    pub(crate) log_loss: Option<f64>,
     /// The area under the ROC curve, for two classes.
-    pub auc: Option<f64>,
+    pub(crate) auc: Option<f64>,
     /// The confusion matrix: true class by row, predicted class by column.
-    pub confusion: Vec<Vec<f64>>,
+    pub(crate) confusion: Vec<Vec<f64>>,
     /// The classes, in the order of the confusion matrix.
-    pub classes: Classes,
+    pub(crate) classes: Classes,
     /// The mean penalty, if a penalty matrix was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub risk: Option<f64>,
+    pub(crate) risk: Option<f64>,
+}
+
+impl Evaluation {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The weighted share of misclassified rows.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// One minus the error.
+    pub fn accuracy(&self) -> f64 {
+        self.accuracy
+    }
+
+    /// The mean negative log-probability of the true class, for models that give probabilities.
+    pub fn log_loss(&self) -> Option<f64> {
+        self.log_loss
+    }
+
+    /// The area under the ROC curve, for two classes.
+    pub fn auc(&self) -> Option<f64> {
+        self.auc
+    }
+
+    /// The confusion matrix: true class by row, predicted class by column.
+    pub fn confusion(&self) -> &[Vec<f64>] {
+        &self.confusion
+    }
+
+    /// The classes, in the order of the confusion matrix.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The mean penalty, if a penalty matrix was given.
+    pub fn risk(&self) -> Option<f64> {
+        self.risk
+    }
 }
 
 /// The evaluation of a regression.
@@ -36,13 +78,35 @@ pub struct Evaluation {
 #[non_exhaustive]
 pub struct Deviations {
     /// The number of rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// The mean squared error.
-    pub mse: f64,
+    pub(crate) mse: f64,
     /// The mean absolute error.
-    pub mae: f64,
+    pub(crate) mae: f64,
     /// The coefficient of determination R²; `None` if the target has no variance.
-    pub r2: Option<f64>,
+    pub(crate) r2: Option<f64>,
+}
+
+impl Deviations {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The mean squared error.
+    pub fn mse(&self) -> f64 {
+        self.mse
+    }
+
+    /// The mean absolute error.
+    pub fn mae(&self) -> f64 {
+        self.mae
+    }
+
+    /// The coefficient of determination R²; `None` if the target has no variance.
+    pub fn r2(&self) -> Option<f64> {
+        self.r2
+    }
 }
 
 /// The evaluation of a model.

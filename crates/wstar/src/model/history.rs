@@ -13,16 +13,36 @@ const MOST: usize = 256;
 #[non_exhaustive]
 pub struct History {
     /// The iteration number, from 1, counted over all solvers of the fit.
-    pub iterations: Vec<u64>,
+    pub(crate) iterations: Vec<u64>,
     /// Passes over the data so far. The count restarts with each subproblem of a fit.
-    pub passes: Vec<u64>,
+    pub(crate) passes: Vec<u64>,
     /// The objective.
-    pub objectives: Vec<f64>,
+    pub(crate) objectives: Vec<f64>,
     /// The solver's own estimate of the relative gap, if it had one. The certificate does not use it.
-    pub gaps: Vec<Option<f64>>,
+    pub(crate) gaps: Vec<Option<f64>>,
 }
 
 impl History {
+    /// The iteration number, from 1, counted over all solvers of the fit.
+    pub fn iterations(&self) -> &[u64] {
+        &self.iterations
+    }
+
+    /// Passes over the data so far. The count restarts with each subproblem of a fit.
+    pub fn passes(&self) -> &[u64] {
+        &self.passes
+    }
+
+    /// The objective.
+    pub fn objectives(&self) -> &[f64] {
+        &self.objectives
+    }
+
+    /// The solver's own estimate of the relative gap, if it had one. The certificate does not use it.
+    pub fn gaps(&self) -> &[Option<f64>] {
+        &self.gaps
+    }
+
     /// The number of points.
     pub fn len(&self) -> usize {
         self.iterations.len()

@@ -10,14 +10,37 @@ use wstar_data::error::{Error, Result};
 #[non_exhaustive]
 pub struct AgainstRest {
     /// The class.
-    pub class: u32,
+    pub(crate) class: u32,
     /// Whether each row belongs to the class.
-    pub positive: Vec<bool>,
+    pub(crate) positive: Vec<bool>,
     /// The score of the class for each row. With more than two classes it is the probability if the model gives one,
     /// because a score is meaningful only relative to the other scores of its row.
-    pub scores: Vec<f64>,
+    pub(crate) scores: Vec<f64>,
     /// The probability of the class for each row, if the model gives one.
-    pub probabilities: Option<Vec<f64>>,
+    pub(crate) probabilities: Option<Vec<f64>>,
+}
+
+impl AgainstRest {
+    /// The class.
+    pub fn class(&self) -> u32 {
+        self.class
+    }
+
+    /// Whether each row belongs to the class.
+    pub fn positive(&self) -> &[bool] {
+        &self.positive
+    }
+
+    /// The score of the class for each row. With more than two classes it is the probability if the model gives one,
+    /// because a score is meaningful only relative to the other scores of its row.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// The probability of the class for each row, if the model gives one.
+    pub fn probabilities(&self) -> Option<&[f64]> {
+        self.probabilities.as_deref()
+    }
 }
 
 /// For two classes, the last against the first. For more classes, each against the rest, at most `most` of them.

@@ -62,7 +62,7 @@ pub enum Link {
 impl Link {
     /// The link of the models that these subproblems make.
     pub(crate) fn of(reduction: &Subproblems) -> Self {
-        match (reduction.parts.first(), reduction.problem.loss()) {
+        match (reduction.parts().first(), reduction.problem().loss()) {
             (Some(Subproblem::Real), _) => Link::Identity,
             (_, LossName::Softmax) => Link::Softmax,
             (Some(Subproblem::Pair { .. }), _) => Link::Pairs,

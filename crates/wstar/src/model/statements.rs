@@ -272,7 +272,7 @@ fn statistics(
     let Predictor::Linear { discriminants, .. } = &model.predictor else {
         return Ok((None, None));
     };
-    let (problem, [part], [plane]) = (&reduction.problem, &reduction.parts[..], &discriminants[..]) else {
+    let (problem, [part], [plane]) = (reduction.problem(), reduction.parts(), &discriminants[..]) else {
         return Ok((None, None));
     };
     let layout = problem.layout();

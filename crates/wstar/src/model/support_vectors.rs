@@ -48,17 +48,49 @@ impl Case {
 #[non_exhaustive]
 pub struct SupportPoint {
     /// The index of the row, from 0.
-    pub row: usize,
+    pub(crate) row: usize,
     /// Whether its class is the positive one.
-    pub positive: bool,
+    pub(crate) positive: bool,
     /// α.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
     /// y(w·x + b).
-    pub margin: f64,
+    pub(crate) margin: f64,
     /// (1 − margin)₊.
-    pub slack: f64,
+    pub(crate) slack: f64,
     /// The case, by the multiplier.
-    pub case: Case,
+    pub(crate) case: Case,
+}
+
+impl SupportPoint {
+    /// The index of the row, from 0.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Whether its class is the positive one.
+    pub fn positive(&self) -> bool {
+        self.positive
+    }
+
+    /// α.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// y(w·x + b).
+    pub fn margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// (1 − margin)₊.
+    pub fn slack(&self) -> f64 {
+        self.slack
+    }
+
+    /// The case, by the multiplier.
+    pub fn case(&self) -> Case {
+        self.case
+    }
 }
 
 /// Sums over all points of one subproblem.
@@ -68,26 +100,84 @@ pub struct SoftMargin {
     /// Points with α = 0, up to the accuracy of the solver.
     pub(crate) outside: u64,
     /// Points with 0 < α < C.
-    pub on_margin: u64,
+    pub(crate) on_margin: u64,
     /// Points with α = C.
-    pub inside: u64,
+    pub(crate) inside: u64,
     /// Points on the wrong side of the hyperplane.
-    pub wrong: u64,
+    pub(crate) wrong: u64,
     /// Σ slack.
     pub(crate) slack: f64,
     /// The largest violation of a point's optimality condition: its complementary slackness for the hinge,
     /// |α − 2C·slack| for the squared hinge.
-    pub slackness: f64,
+    pub(crate) slackness: f64,
     /// The sum of these violations over all points.
     pub(crate) total_slackness: f64,
     /// |Σαy|; 0 at the optimum if the intercept is not penalised.
     pub(crate) balance: f64,
     /// For an ℓ2 penalty: the largest deviation of a weight from Σαyx, relative to the largest weight.
-    pub rebuilt_weights: Option<f64>,
+    pub(crate) rebuilt_weights: Option<f64>,
     /// The deviation of the intercept from the mean of y − w·x over the points with 0 < α < C, if there are any.
-    pub rebuilt_intercept: Option<f64>,
+    pub(crate) rebuilt_intercept: Option<f64>,
     /// 2/‖w‖: the distance between the hyperplanes with scores ±1.
     pub(crate) width: f64,
+}
+
+impl SoftMargin {
+    /// Points with α = 0, up to the accuracy of the solver.
+    pub fn outside(&self) -> u64 {
+        self.outside
+    }
+
+    /// Points with 0 < α < C.
+    pub fn on_margin(&self) -> u64 {
+        self.on_margin
+    }
+
+    /// Points with α = C.
+    pub fn inside(&self) -> u64 {
+        self.inside
+    }
+
+    /// Points on the wrong side of the hyperplane.
+    pub fn wrong(&self) -> u64 {
+        self.wrong
+    }
+
+    /// Σ slack.
+    pub fn slack(&self) -> f64 {
+        self.slack
+    }
+
+    /// The largest violation of a point's optimality condition: its complementary slackness for the hinge,
+    /// |α − 2C·slack| for the squared hinge.
+    pub fn slackness(&self) -> f64 {
+        self.slackness
+    }
+
+    /// The sum of these violations over all points.
+    pub fn total_slackness(&self) -> f64 {
+        self.total_slackness
+    }
+
+    /// |Σαy|; 0 at the optimum if the intercept is not penalised.
+    pub fn balance(&self) -> f64 {
+        self.balance
+    }
+
+    /// For an ℓ2 penalty: the largest deviation of a weight from Σαyx, relative to the largest weight.
+    pub fn rebuilt_weights(&self) -> Option<f64> {
+        self.rebuilt_weights
+    }
+
+    /// The deviation of the intercept from the mean of y − w·x over the points with 0 < α < C, if there are any.
+    pub fn rebuilt_intercept(&self) -> Option<f64> {
+        self.rebuilt_intercept
+    }
+
+    /// 2/‖w‖: the distance between the hyperplanes with scores ±1.
+    pub fn width(&self) -> f64 {
+        self.width
+    }
 }
 
 /// Visits the points of every subproblem of a support vector machine; `visit` gets the index of the subproblem and the
@@ -107,9 +197,21 @@ pub fn soft_margins(
 #[non_exhaustive]
 pub struct SupportVectors {
     /// The row indices from 0, in increasing order.
-    pub rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// The signed multiplier y·α of each.
-    pub multipliers: Vec<f64>,
+    pub(crate) multipliers: Vec<f64>,
+}
+
+impl SupportVectors {
+    /// The row indices from 0, in increasing order.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    /// The signed multiplier y·α of each.
+    pub fn multipliers(&self) -> &[f64] {
+        &self.multipliers
+    }
 }
 
 /// The support vectors of every subproblem of a support vector machine.
@@ -143,7 +245,12 @@ fn problems<T>(
     let reduction = settings
         .ok_or_else(|| Error::model("the model is not a support vector machine"))?
         .reduction(&model.classes, model.schema.features, &totals)?;
-    let problems = reduction.parts.iter().zip(discriminants).zip(claims).enumerate();
+    let problems = reduction
+        .parts()
+        .iter()
+        .zip(discriminants)
+        .zip(claims)
+        .enumerate();
     problems
         .map(|(at, ((&part, plane), claim))| {
             let stored: FxHashMap<u64, f64> = match &claim.dual_point {
@@ -203,7 +310,7 @@ const BLOCK: usize = 4096;
 
 impl Walk<'_> {
     fn shares(&self, rows: &Rows<'_>) -> Shares {
-        let definition = &self.reduction.problem;
+        let definition = self.reduction.problem();
         let mut each = vec![(0.0, 0.0); rows.len()];
         let blocks = each.par_chunks_mut(BLOCK).enumerate();
         let largest = blocks.map(|(block, each)| {
@@ -235,7 +342,7 @@ impl Walk<'_> {
     fn case(&self, rows: &Rows<'_>, shares: &Shares, i: usize) -> Case {
         let (projection, share) = shares.each[i];
         let margin = rows.targets[i] * (projection + self.intercept);
-        let bounded = self.reduction.problem.loss() == LossName::Hinge;
+        let bounded = self.reduction.problem().loss() == LossName::Hinge;
         case(share, shares.largest, margin, bounded)
     }
 
@@ -278,7 +385,7 @@ impl Walk<'_> {
     }
 
     fn walk(&self, data: &Dataset, visit: &mut dyn FnMut(SupportPoint)) -> Result<SoftMargin> {
-        let definition = &self.reduction.problem;
+        let definition = self.reduction.problem();
         let rows = self.reduction.rows(self.part, data)?;
         let mut sums = SoftMargin::default();
         let mut rebuilt = vec![0.0; self.weights.len()];

@@ -289,7 +289,7 @@ fn verify_optimum(
         Totals::UNCOUNTED
     };
     let reduction = settings.reduction(&model.classes, model.schema.features, &totals)?;
-    let problem = &reduction.problem;
+    let problem = reduction.problem();
     let layout = problem.layout();
     // A model with an intercept cannot be the optimum of settings without one.
     if !layout.intercept && discriminants.iter().any(|plane| plane.intercept != 0.0) {
@@ -300,11 +300,11 @@ fn verify_optimum(
         parameters.extend_from_slice(&plane.weights);
         parameters.extend(layout.intercept.then_some(plane.intercept));
     }
-    if parameters.len() != layout.len() * reduction.parts.len() {
+    if parameters.len() != layout.len() * reduction.parts().len() {
         return Err(Error::model("the model's hyperplanes do not fit its settings"));
     }
     let points = reduction
-        .parts
+        .parts()
         .iter()
         .zip(parameters.chunks_exact(layout.len().max(1)));
     let tol = settings.tol;
@@ -365,10 +365,10 @@ fn verify_hard_margin(
 }
 
 fn check_claims(claims: usize, reduction: &Subproblems, objections: &mut Vec<Objection>) {
-    if claims != reduction.parts.len() {
+    if claims != reduction.parts().len() {
         objections.push(Objection::Claims {
             claims,
-            problems: reduction.parts.len(),
+            problems: reduction.parts().len(),
         });
     }
 }

@@ -9,14 +9,40 @@ use wstar_numeric::dense;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear {
     /// The weights of each class.
-    pub weights: Vec<Vec<f64>>,
+    pub(crate) weights: Vec<Vec<f64>>,
     /// The intercept of each class.
-    pub intercepts: Vec<f64>,
+    pub(crate) intercepts: Vec<f64>,
     /// If given, the functions are linear in the indicators of xⱼ > threshold instead of in x.
-    pub threshold: Option<f64>,
+    pub(crate) threshold: Option<f64>,
 }
 
 impl Linear {
+    /// One function for each row of weights; `None` if there is none, or if their counts or lengths do not agree.
+    pub fn new(weights: Vec<Vec<f64>>, intercepts: Vec<f64>, threshold: Option<f64>) -> Option<Self> {
+        let features = weights.first()?.len();
+        let agree = weights.len() == intercepts.len() && weights.iter().all(|row| row.len() == features);
+        agree.then_some(Linear {
+            weights,
+            intercepts,
+            threshold,
+        })
+    }
+
+    /// The weights of each class.
+    pub fn weights(&self) -> &[Vec<f64>] {
+        &self.weights
+    }
+
+    /// The intercept of each class.
+    pub fn intercepts(&self) -> &[f64] {
+        &self.intercepts
+    }
+
+    /// If given, the functions are linear in the indicators of xⱼ > threshold instead of in x.
+    pub fn threshold(&self) -> Option<f64> {
+        self.threshold
+    }
+
     /// With two classes, the hyperplane `w·x + b = 0` between them; it is positive on the side of the last class.
     pub fn hyperplane(&self) -> Option<(Vec<f64>, f64)> {
         match (self.weights.as_slice(), self.intercepts.as_slice()) {

@@ -13,7 +13,7 @@ use wstar_solve::plan::SolverOptions;
 impl Regularized {
     /// The subproblems that these settings define for a target; `classes` is empty for a real target.
     pub fn reduction(&self, classes: &Classes, features: usize, totals: &Totals) -> Result<Subproblems> {
-        if totals.rows <= 0.0 {
+        if totals.rows() <= 0.0 {
             return Err(Error::data("all sample weights are 0: no row counts"));
         }
         let multiclass = multiclass(self, classes)?;
@@ -41,7 +41,7 @@ impl Regularized {
             loss,
             penalty: Penalty::new(penalty, self.l1_ratio)?,
             c: match self.strength {
-                Strength::Lambda(lambda) => 1.0 / (totals.rows * lambda),
+                Strength::Lambda(lambda) => 1.0 / (totals.rows() * lambda),
                 Strength::C(c) => c,
             },
             intercept: self.intercept,

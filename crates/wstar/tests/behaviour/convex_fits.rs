@@ -277,7 +277,7 @@ fn all_three_multiclass_reductions_classify() {
         let wstar::model::Judgement::Classes(evaluation) = judge(&model, &data, None).unwrap() else {
             panic!("classes")
         };
-        assert!(evaluation.error < 0.5, "{multiclass:?}: {}", evaluation.error);
+        assert!(evaluation.error() < 0.5, "{multiclass:?}: {}", evaluation.error());
     }
 }
 
@@ -449,10 +449,10 @@ proptest! {
             3,
             &wstar::problem::multiclass::Totals::of(&mut &data).unwrap(),
         ).unwrap();
-        let point = &at[..reduction.problem.layout().len()];
+        let point = &at[..reduction.problem().layout().len()];
         let elsewhere = wstar::certify::duality::certify(
-            &mut reduction.rows(reduction.parts[0], &data).unwrap(),
-            &reduction.problem,
+            &mut reduction.rows(reduction.parts()[0], &data).unwrap(),
+            reduction.problem(),
             point,
             wstar::certify::duality::DualPoint::Slopes,
             1.0,

@@ -73,8 +73,8 @@ fn a_table_of_two_by_two_gets_half_a_count_in_each_cell() {
         let (n, m) = ((counts[0] + counts[1]) as f64, (counts[2] + counts[3]) as f64);
         let error = (1.0 / (n * p * (1.0 - p)) + 1.0 / (m * q * (1.0 - q))).sqrt();
         let inference = model.inference().unwrap();
-        assert!((inference.coefficients[0].standard_error - error).abs() < 1e-7);
-        assert!(inference.aic.is_none());
+        assert!((inference.coefficients()[0].standard_error() - error).abs() < 1e-7);
+        assert!(inference.aic().is_none());
     }
 }
 
@@ -347,7 +347,7 @@ fn coefficients_errors_and_likelihood_are_those_of_forty_digits() {
         );
         // The standard error of the intercept is the last one.
         let inference = model.inference().unwrap();
-        let errors = inference.coefficients.iter().map(|c| c.standard_error);
+        let errors = inference.coefficients().iter().map(|c| c.standard_error());
         let truth = reference.standard_errors[1..]
             .iter()
             .chain(&reference.standard_errors[..1]);

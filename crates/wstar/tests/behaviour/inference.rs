@@ -129,31 +129,31 @@ fn default_by_balance_is_as_published() {
     let Some((x, y)) = default_data() else { return };
     let balance: Vec<Vec<f64>> = x.iter().map(|row| vec![row[1]]).collect();
     let found = logistic(&balance, &y);
-    assert_eq!(found.kind, TestDistribution::Z);
+    assert_eq!(found.kind(), TestDistribution::Z);
     // An Introduction to Statistical Learning, table 4.1: −10.6513 (0.3612, −29.5), 0.0055 (0.0002, 24.9).
-    let [weight, intercept] = found.coefficients[..] else {
+    let [weight, intercept] = found.coefficients()[..] else {
         panic!("two coefficients")
     };
-    near(intercept.estimate, -10.6513, 5e-5);
-    near(intercept.standard_error, 0.3612, 5e-5);
-    near(intercept.statistic.unwrap(), -29.5, 0.05);
-    near(weight.estimate, 0.0054989, 5e-8);
-    near(weight.standard_error, 2.204e-4, 5e-8);
-    near(weight.statistic.unwrap(), 24.95, 0.01);
-    assert!(weight.p_value.unwrap() < 1e-130 && weight.p_value.unwrap() > 0.0);
-    assert!(intercept.p_value.unwrap() < 1e-180 && intercept.p_value.unwrap() > 0.0);
+    near(intercept.estimate(), -10.6513, 5e-5);
+    near(intercept.standard_error(), 0.3612, 5e-5);
+    near(intercept.statistic().unwrap(), -29.5, 0.05);
+    near(weight.estimate(), 0.0054989, 5e-8);
+    near(weight.standard_error(), 2.204e-4, 5e-8);
+    near(weight.statistic().unwrap(), 24.95, 0.01);
+    assert!(weight.p_value().unwrap() < 1e-130 && weight.p_value().unwrap() > 0.0);
+    assert!(intercept.p_value().unwrap() < 1e-180 && intercept.p_value().unwrap() > 0.0);
     // R: glm(default ~ balance, binomial, Default): residual deviance 1596.5 on 9998, AIC 1600.5.
-    near(-2.0 * found.log_likelihood.unwrap(), 1596.5, 0.05);
-    near(found.aic.unwrap(), 1600.5, 0.05);
+    near(-2.0 * found.log_likelihood().unwrap(), 1596.5, 0.05);
+    near(found.aic().unwrap(), 1600.5, 0.05);
     near(
-        found.bic.unwrap(),
-        found.aic.unwrap() - 4.0 + 2.0 * 10_000f64.ln(),
+        found.bic().unwrap(),
+        found.aic().unwrap() - 4.0 + 2.0 * 10_000f64.ln(),
         1e-9,
     );
-    assert_eq!(found.degrees_of_freedom, 9998.0);
+    assert_eq!(found.degrees_of_freedom(), 9998.0);
     near(
-        weight.upper - weight.lower,
-        2.0 * 1.959964 * weight.standard_error,
+        weight.upper() - weight.lower(),
+        2.0 * 1.959964 * weight.standard_error(),
         1e-9,
     );
 }
@@ -169,14 +169,14 @@ fn default_by_all_three_is_as_published() {
         (3.033e-6, 5e-10, 8.203e-6, 5e-10),
         (-10.869, 5e-4, 0.4923, 5e-5),
     ];
-    for (found, (estimate, within, error, error_within)) in found.coefficients.iter().zip(known) {
-        near(found.estimate, estimate, within);
-        near(found.standard_error, error, error_within);
+    for (found, (estimate, within, error, error_within)) in found.coefficients().iter().zip(known) {
+        near(found.estimate(), estimate, within);
+        near(found.standard_error(), error, error_within);
     }
-    near(found.coefficients[0].p_value.unwrap(), 0.00619, 5e-6);
+    near(found.coefficients()[0].p_value().unwrap(), 0.00619, 5e-6);
     // R stops slightly early, which affects the last digit of this value.
-    near(found.coefficients[2].p_value.unwrap(), 0.71152, 1e-5);
-    near(found.aic.unwrap(), 1579.5, 0.05);
+    near(found.coefficients()[2].p_value().unwrap(), 0.71152, 1e-5);
+    near(found.aic().unwrap(), 1579.5, 0.05);
 }
 
 #[test]
@@ -202,26 +202,30 @@ fn longley_is_as_published() {
         -3482258.6345958183253,
     ];
     let found = inference::least_squares(&rows(&design, &y, None), layout(6), &at, 0.95).unwrap();
-    assert_eq!(found.kind, TestDistribution::T);
+    assert_eq!(found.kind(), TestDistribution::T);
     // NIST's certified F statistic, on 6 and 9 degrees of freedom.
-    let f = found.f_test.unwrap();
-    near(f.statistic, 330.285339234588, 1e-9);
-    assert_eq!((f.explained, f.residual), (6, 9.0));
-    near(f.p_value, 4.984e-10, 1e-13);
+    let f = found.f_test().unwrap();
+    near(f.statistic(), 330.285339234588, 1e-9);
+    assert_eq!((f.explained(), f.residual()), (6, 9.0));
+    near(f.p_value(), 4.984e-10, 1e-13);
     // R's summary(lm(…)) of these data: t, Pr(>|t|), adjusted R², and AIC counting σ.
-    near(found.coefficients[6].statistic.unwrap(), -3.911, 5e-4);
-    near(found.coefficients[6].p_value.unwrap(), 0.003560, 5e-7);
-    near(found.coefficients[2].statistic.unwrap(), -4.136, 5e-4);
-    near(found.coefficients[2].p_value.unwrap(), 0.002535, 5e-7);
-    near(found.adjusted_r_squared.unwrap(), 0.9925, 5e-5);
+    near(found.coefficients()[6].statistic().unwrap(), -3.911, 5e-4);
+    near(found.coefficients()[6].p_value().unwrap(), 0.003560, 5e-7);
+    near(found.coefficients()[2].statistic().unwrap(), -4.136, 5e-4);
+    near(found.coefficients()[2].p_value().unwrap(), 0.002535, 5e-7);
+    near(found.adjusted_r_squared().unwrap(), 0.9925, 5e-5);
     let rss: f64 = 836424.05550591462250;
     let log_likelihood = -8.0 * ((2.0 * std::f64::consts::PI * rss / 16.0).ln() + 1.0);
-    near(found.log_likelihood.unwrap(), log_likelihood, 1e-9);
-    near(found.aic.unwrap(), -2.0 * log_likelihood + 16.0, 1e-9);
-    near(found.bic.unwrap(), -2.0 * log_likelihood + 8.0 * 16f64.ln(), 1e-9);
+    near(found.log_likelihood().unwrap(), log_likelihood, 1e-9);
+    near(found.aic().unwrap(), -2.0 * log_likelihood + 16.0, 1e-9);
+    near(
+        found.bic().unwrap(),
+        -2.0 * log_likelihood + 8.0 * 16f64.ln(),
+        1e-9,
+    );
     // R: confint(lm(…)) for the year: 798.7875 … 2859.5155.
-    near(found.coefficients[5].lower, 798.7875, 5e-3);
-    near(found.coefficients[5].upper, 2859.5155, 5e-3);
+    near(found.coefficients()[5].lower(), 798.7875, 5e-3);
+    near(found.coefficients()[5].upper(), 2859.5155, 5e-3);
     // The result survives serialisation.
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Inference>(&text).unwrap(), found);
@@ -243,14 +247,14 @@ fn a_weight_of_two_is_the_row_twice_and_a_weight_of_zero_no_row() {
     for statistics in [inference::least_squares, inference::logistic] {
         let weighted = statistics(&rows(&design, &y, Some(&weights)), layout(2), &at, 0.9).unwrap();
         let copied = statistics(&rows(&design_again, &y_again, None), layout(2), &at, 0.9).unwrap();
-        for (a, b) in weighted.coefficients.iter().zip(&copied.coefficients) {
-            near(a.standard_error / b.standard_error, 1.0, 1e-13);
-            near(a.lower, b.lower, 1e-12);
-            near(a.p_value.unwrap(), b.p_value.unwrap(), 1e-12);
+        for (a, b) in weighted.coefficients().iter().zip(copied.coefficients()) {
+            near(a.standard_error() / b.standard_error(), 1.0, 1e-13);
+            near(a.lower(), b.lower(), 1e-12);
+            near(a.p_value().unwrap(), b.p_value().unwrap(), 1e-12);
         }
-        assert_eq!(weighted.degrees_of_freedom, copied.degrees_of_freedom);
-        near(weighted.aic.unwrap(), copied.aic.unwrap(), 1e-10);
-        near(weighted.bic.unwrap(), copied.bic.unwrap(), 1e-10);
+        assert_eq!(weighted.degrees_of_freedom(), copied.degrees_of_freedom());
+        near(weighted.aic().unwrap(), copied.aic().unwrap(), 1e-10);
+        near(weighted.bic().unwrap(), copied.bic().unwrap(), 1e-10);
     }
 }
 
@@ -275,7 +279,7 @@ fn invalid_statistics_have_a_reason() {
     let targets: Vec<f64> = (0..5).map(|i| 2.0 * f64::from(i) + 1.0).collect();
     let perfect =
         inference::least_squares(&rows(&line, &targets, None), layout(1), &[2.0, 1.0], 0.95).unwrap();
-    assert_eq!(perfect.coefficients[0].standard_error, 0.0);
-    assert_eq!(perfect.coefficients[0].p_value, None);
-    assert_eq!((perfect.log_likelihood, perfect.r_squared), (None, Some(1.0)));
+    assert_eq!(perfect.coefficients()[0].standard_error(), 0.0);
+    assert_eq!(perfect.coefficients()[0].p_value(), None);
+    assert_eq!((perfect.log_likelihood(), perfect.r_squared()), (None, Some(1.0)));
 }

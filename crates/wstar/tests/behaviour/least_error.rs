@@ -305,7 +305,7 @@ fn never_worse_than_the_surrogates() {
             ..Options::of(Method::MinError)
         };
         let model = train(&data, &settings);
-        let error = evaluate(&model, &data).unwrap().error;
+        let error = evaluate(&model, &data).unwrap().error();
         for method in [
             Method::Perceptron,
             Method::Pocket,
@@ -315,7 +315,7 @@ fn never_worse_than_the_surrogates() {
             Method::Lda,
         ] {
             let other = train(&data, &Options::of(method));
-            let other = evaluate(&other, &data).unwrap().error;
+            let other = evaluate(&other, &data).unwrap().error();
             assert!(error <= other, "{}: {error} and {other}", method.name());
             assert!(claim(&model).lower_bound <= 120.0 * other + 1e-9);
         }

@@ -92,7 +92,7 @@ fn narrowed(data: &Dataset, asked: &Options) -> (f64, f64) {
     assert!(part.upper - part.lower <= (part.epsilon + 1e-9) * part.upper);
     let verdict = verify(&model, data).unwrap();
     assert!(verdict.holds(), "{:?}", verdict.objections);
-    assert_eq!(evaluate(&model, data).unwrap().error, 0.0);
+    assert_eq!(evaluate(&model, data).unwrap().error(), 0.0);
     (part.lower, part.upper)
 }
 
@@ -341,7 +341,7 @@ fn each_class_against_the_rest() {
     let data = Dataset::labelled(&corners, &["a", "a", "b", "b", "c", "c"]).unwrap();
     let model = train(&data, &kozinec(0.01));
     assert_eq!(model.record().status, Status::Converged);
-    assert_eq!(evaluate(&model, &data).unwrap().error, 0.0);
+    assert_eq!(evaluate(&model, &data).unwrap().error(), 0.0);
     let Certificate::Separation { parts } = model.certificate() else {
         panic!("no intervals");
     };
@@ -437,7 +437,7 @@ fn noise_of_many_classes_does_not_produce_nan() {
             assert!(!json.contains("NaN"));
             let again: Model = serde_json::from_str(&json).unwrap();
             assert_eq!(again, model, "{method:?} at {scale:e}");
-            assert!(evaluate(&model, &data).unwrap().error.is_finite());
+            assert!(evaluate(&model, &data).unwrap().error().is_finite());
         }
     }
 }

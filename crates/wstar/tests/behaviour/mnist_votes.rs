@@ -161,7 +161,7 @@ fn the_voted_row() {
         );
     }
     // The last entry of the history equals the prediction of the model.
-    assert_eq!(evaluate(&model, &test).unwrap().error, voted(5));
+    assert_eq!(evaluate(&model, &test).unwrap().error(), voted(5));
 
     // A run of a fraction of a pass is the beginning of the longer run.
     let short = Options {
@@ -169,5 +169,5 @@ fn the_voted_row() {
         ..settings
     };
     let short = fit(&train, &short, &mut Unwatched).unwrap();
-    assert_eq!(evaluate(&short, &test).unwrap().error, voted(0));
+    assert_eq!(evaluate(&short, &test).unwrap().error(), voted(0));
 }

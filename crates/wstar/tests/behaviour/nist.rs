@@ -86,13 +86,13 @@ fn reached(set: &Certified, solver: &dyn Solver) -> (f64, f64) {
     let found = fit(set, solver);
     let reached = digits_of(set, solver);
     let least = reached.1.min(13.0);
-    let deviation = found.residual_deviation.unwrap();
+    let deviation = found.residual_deviation().unwrap();
     assert!(
         digits(deviation, set.deviation) >= least,
         "{}: {deviation}",
         set.name
     );
-    let r_squared = found.r_squared.unwrap();
+    let r_squared = found.r_squared().unwrap();
     assert!(
         digits(r_squared, set.r_squared) >= least,
         "{}: {r_squared}",
@@ -104,15 +104,15 @@ fn reached(set: &Certified, solver: &dyn Solver) -> (f64, f64) {
 /// The smallest number of correct digits of coefficients and of standard errors.
 fn digits_of(set: &Certified, solver: &dyn Solver) -> (f64, f64) {
     // Certified values begin with the intercept, fitted coefficients end with it.
-    let mut coefficients = fit(set, solver).coefficients;
+    let mut coefficients = fit(set, solver).coefficients().to_vec();
     coefficients.rotate_right(usize::from(set.intercept));
     let worst = |found: Vec<f64>, certified: &[f64]| {
         assert_eq!(found.len(), certified.len());
         let each = found.iter().zip(certified).map(|(&a, &b)| digits(a, b));
         each.fold(15.0, f64::min)
     };
-    let estimates = coefficients.iter().map(|c| c.estimate).collect();
-    let errors = coefficients.iter().map(|c| c.standard_error).collect();
+    let estimates = coefficients.iter().map(|c| c.estimate()).collect();
+    let errors = coefficients.iter().map(|c| c.standard_error()).collect();
     (worst(estimates, &set.coefficients), worst(errors, &set.errors))
 }
 

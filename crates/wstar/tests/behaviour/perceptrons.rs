@@ -146,7 +146,7 @@ fn predictions_of_the_spam_lecture() {
     );
     assert_eq!(model.classify(&data).unwrap(), [1, 1, 0, 0]);
     assert_eq!(model.scores(&data).unwrap().values(), [3.0, 1.0, -1.0, -3.0]);
-    assert_eq!(evaluate(&model, &data).unwrap().error, 0.0);
+    assert_eq!(evaluate(&model, &data).unwrap().error(), 0.0);
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn the_pocket_is_never_worse_than_its_perceptron() {
                 ..settings(method)
             };
             let model = train(&data, &asked);
-            (evaluate(&model, &data).unwrap().error, model)
+            (evaluate(&model, &data).unwrap().error(), model)
         };
         let mut last = f64::INFINITY;
         for epochs in [1.0, 2.0, 5.0, 20.0] {

@@ -719,7 +719,7 @@ proptest! {
             for (j, &v) in row.iter().enumerate() {
                 match &data.schema().scaling {
                     None => prop_assert_eq!(v, value(i, j)),
-                    Some(scaling) => prop_assert_eq!(v, (value(i, j) - scaling.shifts[j]) * scaling.factors[j]),
+                    Some(scaling) => prop_assert_eq!(v, (value(i, j) - scaling.shifts()[j]) * scaling.factors()[j]),
                 }
             }
         }

@@ -117,11 +117,11 @@ fn rank(signed: &Signed<'_>, rows: &[usize]) -> usize {
 }
 
 fn is_circuit(signed: &Signed<'_>, circuit: &Circuit) {
-    assert!(circuit.points.is_sorted_by(|a, b| a < b) && circuit.points.len() == circuit.weights.len());
-    assert!(circuit.weights.iter().all(|w| w.is_positive()));
+    assert!(circuit.points().is_sorted_by(|a, b| a < b) && circuit.points().len() == circuit.weights().len());
+    assert!(circuit.weights().iter().all(|w| w.is_positive()));
     let mut sum = vec![BigRational::zero(); signed.width()];
     let mut totals = [BigRational::zero(), BigRational::zero()];
-    for (&i, weight) in circuit.points.iter().zip(&circuit.weights) {
+    for (&i, weight) in circuit.points().iter().zip(circuit.weights()) {
         for (sum, a) in sum.iter_mut().zip(lifted(signed, i as usize)) {
             *sum += a * weight;
         }
@@ -205,9 +205,9 @@ fn single_circuits_are_those_of_plain_elimination() {
             .filter(|(_, r)| !r.is_zero())
             .map(|(i, _)| i)
             .collect();
-        assert_eq!(outcome.points, support);
-        let first = &outcome.weights[0] / relation[support[0] as usize].abs();
-        for (&i, weight) in support.iter().zip(&outcome.weights) {
+        assert_eq!(outcome.points(), support);
+        let first = &outcome.weights()[0] / relation[support[0] as usize].abs();
+        for (&i, weight) in support.iter().zip(outcome.weights()) {
             assert_eq!(*weight, relation[i as usize].abs() * &first);
         }
         found += 1;
@@ -267,9 +267,9 @@ fn sums_of_circuits_are_made_exact() {
             .map(|(i, _)| i)
             .collect();
         assert!(
-            outcome.points == support || kind == 3,
+            outcome.points() == support || kind == 3,
             "{:?} of {support:?} in case {case}",
-            outcome.points
+            outcome.points()
         );
         found += 1;
     }
@@ -306,7 +306,7 @@ fn circuits_found_from_any_hint_are_valid() {
                 is_circuit(&signed, &outcome);
                 assert!(
                     outcome
-                        .points
+                        .points()
                         .iter()
                         .all(|&i| rows.contains(&(i as usize)) && signs[i as usize] != 0)
                 );
@@ -526,14 +526,14 @@ fn lifting_goes_to_hundreds_of_dimensions() {
         let found = circuit(&signed, &rows, &hint, &Deadline::unlimited())
             .found()
             .expect("a circuit");
-        assert_eq!(found.points.len(), d + 2);
+        assert_eq!(found.points().len(), d + 2);
         let total: f64 = hint
             .iter()
             .zip(&signs)
             .filter(|(_, y)| **y > 0)
             .map(|(h, _)| h)
             .sum();
-        for (weight, h) in found.weights.iter().zip(&hint) {
+        for (weight, h) in found.weights().iter().zip(&hint) {
             assert!((weight.to_f64().unwrap() - h / total).abs() < 1e-8);
         }
         // The check of the proof multiplies everything out exactly.

@@ -32,7 +32,7 @@ fn table(standardize: bool) -> Dataset {
 
 fn error(model: &Model, data: &Dataset) -> f64 {
     match model.evaluate(data).unwrap() {
-        Judgement::Classes(found) => found.error,
+        Judgement::Classes(found) => found.error(),
         _ => unreachable!("the target has classes"),
     }
 }

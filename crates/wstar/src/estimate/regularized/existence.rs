@@ -59,20 +59,20 @@ pub(super) fn inquire(
     most: Option<Duration>,
     watch: &mut dyn Watch,
 ) -> Result<Existence> {
-    if !reduction.problem.penalty().is_none() || reduction.problem.is_firth() {
+    if !reduction.problem().penalty().is_none() || reduction.problem().is_firth() {
         return Ok(Existence::Optimum);
     }
     let budget = Budget {
         max_time: Some(most.map_or(PATIENCE, |most| most.min(PATIENCE))),
         ..Budget::default()
     };
-    let layout = reduction.problem.layout();
+    let layout = reduction.problem().layout();
     let mut inquiry = Inquiry {
         budget,
         deadline: budget.max_time.and_then(|time| Instant::now().checked_add(time)),
         watch,
     };
-    match reduction.problem.loss() {
+    match reduction.problem().loss() {
         LossName::Logistic => inquiry.ask(
             data.design(),
             &signs(&reduction.rows(part, data)?),
@@ -188,10 +188,10 @@ pub(super) fn notes(
 ) -> Vec<Note> {
     /// Cap: terms of a direction that a note names; further terms are left out.
     const MOST_TERMS: usize = 5;
-    let layout = reduction.problem.layout();
+    let layout = reduction.problem().layout();
     let method = settings.method;
     let mut notes = Vec::new();
-    for (existence, part) in existing.iter().zip(&reduction.parts) {
+    for (existence, part) in existing.iter().zip(reduction.parts()) {
         let direction = match existence {
             Existence::Optimum => continue,
             Existence::Unknown => {

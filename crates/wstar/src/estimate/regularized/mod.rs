@@ -63,7 +63,7 @@ pub(super) fn fit(
         .and_then(|reduction| check_classes(totals, classes).map(|()| reduction))
         .map_err(|error| error.in_file(data.source()))?;
     let options = settings.solver_options();
-    let plan = Plan::new(&reduction.problem, Some(data.design()), &options, &known.columns);
+    let plan = Plan::new(reduction.problem(), Some(data.design()), &options, &known.columns);
     let mut validation = if seen { Validation::Done } else { plan.validation };
     let validates = validation == Validation::FirstPass;
     if !seen && !validates {
@@ -72,7 +72,7 @@ pub(super) fn fit(
     let mut checkpoint = Checkpoint::open(origin.checkpoint, data, settings)?;
     let starts = start::starts(origin, settings, &reduction, data.schema(), classes)?;
     let mut existing = Vec::new();
-    for &part in &reduction.parts {
+    for &part in reduction.parts() {
         existing.push(existence::inquire(
             data,
             &reduction,
@@ -81,16 +81,16 @@ pub(super) fn fit(
             watch,
         )?);
     }
-    let many = reduction.problem.layout().outputs > 1 && data.design().stored() >= MANY;
+    let many = reduction.problem().layout().outputs > 1 && data.design().stored() >= MANY;
     let compressed = if many { data.design().compressed() } else { None };
     let mut control = Control::new(settings.tol.into(), settings.budget(), watch);
     let mut solved = Vec::new();
-    for (at, (&part, start)) in reduction.parts.iter().zip(starts).enumerate() {
+    for (at, (&part, start)) in reduction.parts().iter().zip(starts).enumerate() {
         if let Existence::Endless(direction) = &existing[at] {
             let rows = reduction.rows(part, data)?;
             solved.push(subproblem::unattained(
                 rows,
-                &reduction.problem,
+                reduction.problem(),
                 settings.tol,
                 direction,
             )?);
@@ -105,7 +105,7 @@ pub(super) fn fit(
         };
         let fit = solve(
             &mut source,
-            &reduction.problem,
+            reduction.problem(),
             &plan,
             &options,
             start,
@@ -177,14 +177,14 @@ pub(super) fn fit_stream(
     check_classes(&totals, &classes)?;
     let starts = start::starts(&Start::default(), settings, &reduction, &schema, &classes)?;
     let options = settings.solver_options();
-    let plan = Plan::new(&reduction.problem, None, &options, &SharedColumns::default());
+    let plan = Plan::new(reduction.problem(), None, &options, &SharedColumns::default());
     let mut control = Control::new(settings.tol.into(), settings.budget(), watch);
     let mut solved = Vec::new();
-    for (&part, start) in reduction.parts.iter().zip(starts) {
+    for (&part, start) in reduction.parts().iter().zip(starts) {
         let mut source = Source::Stream(SubproblemBlocks::new(stream, &reduction, part));
         let fit = solve(
             &mut source,
-            &reduction.problem,
+            reduction.problem(),
             &plan,
             &options,
             start,
@@ -236,7 +236,7 @@ fn classes_for(method: Method, target: &Target) -> Result<&Classes> {
 
 /// Rejects a class without a row of positive weight: nothing can be learnt about it.
 fn check_classes(totals: &Totals, classes: &Classes) -> Result<()> {
-    let missing = totals.classes.iter().position(|&total| total <= 0.0);
+    let missing = totals.classes().iter().position(|&total| total <= 0.0);
     match missing {
         Some(code) if code < classes.len() => Err(Error::data(format!(
             "no row of class {} has a weight above 0",
@@ -253,7 +253,7 @@ fn put_together(
     settings: &Regularized,
     iterations: u64,
 ) -> Outcome {
-    let layout = reduction.problem.layout();
+    let layout = reduction.problem().layout();
     let discriminants = fits
         .iter()
         .flat_map(|fit| {
@@ -271,10 +271,10 @@ fn put_together(
         .or(fits.last());
     let fit = FitRecord {
         status: worst.map_or(Status::Converged, |fit| fit.status),
-        rows: totals.counted,
+        rows: totals.counted(),
         passes,
         iterations,
-        seen: passes * totals.counted,
+        seen: passes * totals.counted(),
         mistakes_by_pass: Vec::new(),
         objective: Some(fits.iter().map(|fit| fit.claim.objective()).sum()),
         solver: worst.and_then(|fit| fit.chosen.clone()),
@@ -294,7 +294,7 @@ fn put_together(
             link: Link::of(reduction),
         },
         fit,
-        certificate: if reduction.problem.is_convex() {
+        certificate: if reduction.problem().is_convex() {
             Certificate::DualityGap { parts: gaps }
         } else {
             Certificate::Stationarity { parts: slopes }
@@ -306,13 +306,13 @@ fn put_together(
 
 fn notes(settings: &Regularized, reduction: &Subproblems, worst: Option<&Solved>) -> Vec<Note> {
     let mut notes = Vec::new();
-    if reduction.problem.is_firth() {
+    if reduction.problem().is_firth() {
         notes.push(Note::Firth);
-    } else if !reduction.problem.is_convex() {
+    } else if !reduction.problem().is_convex() {
         notes.push(Note::NotConvex);
     }
     let endless = worst.is_some_and(|fit| fit.status == Status::Diverging && fit.chosen.is_some());
-    if endless && reduction.problem.penalty().is_none() {
+    if endless && reduction.problem().penalty().is_none() {
         notes.push(Note::Diverges {
             method: settings.method,
         });

@@ -39,14 +39,14 @@ enum Overlap {
 
 /// The notes about penalised likelihoods of separable classes.
 pub(super) fn notes(solved: &[Solved], data: &Dataset, reduction: &Subproblems) -> Result<Vec<Note>> {
-    let problem = &reduction.problem;
+    let problem = reduction.problem();
     let is_likelihood = matches!(problem.loss(), LossName::Logistic | LossName::Softmax);
     let cut_short = |fit: &Solved| matches!(fit.status, Status::Stopped | Status::TimeLimit);
     if !is_likelihood || problem.penalty().is_none() || problem.is_firth() || solved.iter().any(cut_short) {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for (fit, &part) in solved.iter().zip(&reduction.parts) {
+    for (fit, &part) in solved.iter().zip(reduction.parts()) {
         found.extend(one_problem(&fit.parameters, data, reduction, part)?);
     }
     Ok(worded(found, data))
@@ -59,7 +59,7 @@ fn one_problem(
     reduction: &Subproblems,
     part: Subproblem,
 ) -> Result<Vec<(String, Overlap)>> {
-    let layout = reduction.problem.layout();
+    let layout = reduction.problem().layout();
     let who = |part| existence::who(part, data.classes());
     // The sides that a hyperplane may separate, each with a direction to test.
     let mut sides: Vec<(Subproblem, Vec<i8>, Vec<f64>)> = Vec::new();

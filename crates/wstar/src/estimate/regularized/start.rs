@@ -58,13 +58,13 @@ pub(super) fn starts(
     schema: &Schema,
     classes: &Classes,
 ) -> Result<Vec<Vec<f64>>> {
-    let layout = reduction.problem.layout();
+    let layout = reduction.problem().layout();
     match (&settings.start, origin.model) {
         (Some(_), Some(_)) => Err(Error::conflict(
             Setting::Start.given(),
             Setting::StartFrom.given(),
         )),
-        (None, None) => Ok(vec![vec![0.0; layout.len()]; reduction.parts.len()]),
+        (None, None) => Ok(vec![vec![0.0; layout.len()]; reduction.parts().len()]),
         (Some(given), None) => given_start(given, reduction).map(|start| vec![start]),
         (None, Some(model)) => {
             // A shared schema needs no comparison, and comparing the names of many columns takes time.
@@ -76,14 +76,14 @@ pub(super) fn starts(
 
 /// The start given in the settings, reordered: the settings have the intercept first, the parameters last.
 fn given_start(given: &[f64], reduction: &Subproblems) -> Result<Vec<f64>> {
-    let layout = reduction.problem.layout();
-    if given.len() != layout.len() || layout.outputs != 1 || reduction.parts.len() != 1 {
+    let layout = reduction.problem().layout();
+    if given.len() != layout.len() || layout.outputs != 1 || reduction.parts().len() != 1 {
         return Err(Error::misuse(
             Setting::Start.given(),
             format!(
                 "has {} numbers, and the problem {}",
                 given.len(),
-                layout.len() * reduction.parts.len()
+                layout.len() * reduction.parts().len()
             ),
         ));
     }
@@ -123,8 +123,8 @@ fn from_model(
     if &model.classes != classes {
         return Err(refused("the model has other classes than the data"));
     }
-    let layout = reduction.problem.layout();
-    if discriminants.len() != layout.outputs * reduction.parts.len() {
+    let layout = reduction.problem().layout();
+    if discriminants.len() != layout.outputs * reduction.parts().len() {
         return Err(refused("the model reduces its classes to other subproblems"));
     }
     let start = |planes: &[wstar_data::linear::Hyperplane]| {

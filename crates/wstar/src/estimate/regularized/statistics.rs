@@ -19,9 +19,9 @@ const MOST_PARAMETERS: usize = 2000;
 
 /// Adds inference, and for least squares the rank and the residuals. `gram` is X̃ᵀCX̃ if the solver computed it.
 pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Subproblems, gram: Option<&[f64]>) {
-    let problem = &reduction.problem;
+    let problem = reduction.problem();
     let layout = problem.layout();
-    let [part] = reduction.parts.as_slice() else {
+    let [part] = reduction.parts() else {
         return;
     };
     let regression = *part == Subproblem::Real && problem.loss() == LossName::Squared;
@@ -82,7 +82,7 @@ pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Subproblems
 
 /// The reason why standard errors would not be valid, if there is one.
 fn invalid(outcome: &Outcome, data: &Dataset, reduction: &Subproblems) -> Option<Invalid> {
-    let problem = &reduction.problem;
+    let problem = reduction.problem();
     if !problem.penalty().is_none() {
         return Some(Invalid::Penalty);
     }
