@@ -75,6 +75,10 @@ class CertifiedClassifier(Certified):
             )
         return codes
 
+    def _problems(self) -> int:
+        """The number of hyperplanes: one for two classes, otherwise one for each class."""
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
     def _row_weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         """The weights of rows. Weights of classes are a setting of the engine."""
         return self._weights(sample_weight, X)
@@ -102,8 +106,9 @@ class CertifiedClassifier(Certified):
         if model is None or (planes := model.hyperplanes()) is None:
             return None
         names = self._engine_target(np.zeros(0))[1]
-        wanted = 1 if len(names) == 2 else len(names)
-        fits = planes[0].shape == (wanted, X.shape[1]) and json.loads(model.part("classes")) == names
+        fits = (
+            planes[0].shape == (self._problems(), X.shape[1]) and json.loads(model.part("classes")) == names
+        )
         return model if fits else None
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification:

@@ -179,7 +179,7 @@ class LogisticRegression(Probabilities, LinearClassifications, CertifiedFit, lin
     def _start_only(self, X: Any) -> None:
         """Sets all coefficients to 0, as scikit-learn does for `max_iter=0`."""
         raise_if_nonfinite(self, X)
-        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        problems = self._problems()
         self._drop_models()
         self.coef_ = np.zeros((problems, X.shape[1]), dtype=X.dtype)
         self.intercept_ = np.zeros(problems, dtype=X.dtype)

@@ -19,7 +19,7 @@ from .base import seed
 from .classification import CertifiedFit, WeightedClasses
 from .exceptions import warn
 from .prediction import Decisions, LinearClassifications
-from .sgd import check_start, flat_start
+from .sgd import flat_start, start_of
 from .types import ClassWeight, Floats, RandomState
 
 if TYPE_CHECKING:
@@ -178,10 +178,8 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         self._store_target_name(y)
         X, y = validated(self, X, y)
         codes = self._labels(y)
-        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        check_start(coef_init, intercept_init, problems, X.shape[1])
-        if coef_init is None and self.warm_start and self._start_model(X) is not None:
-            coef_init, intercept_init = self.coef_, self.intercept_
+        problems = self._problems()
+        coef_init, intercept_init = start_of(self, X, coef_init, intercept_init)
         settings = self._run_settings("perceptron", self.max_iter)
         settings["start"] = flat_start(coef_init, intercept_init, problems, X.shape[1], self.fit_intercept)
         self._fit_hyperplanes(X, codes, sample_weight, settings)
@@ -204,7 +202,7 @@ class Perceptron(LinearClassifications, MistakeDriven, linear_model.Perceptron):
         X, y = validated(self, X, y, reset=first)
         _check_partial_fit_first_call(self, how["classes"])
         codes = self._codes_of(y)
-        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        problems = self._problems()
         settings = self._run_settings("online-perceptron", 1)
         if first:
             self.coef_, self.intercept_ = np.zeros((problems, X.shape[1])), np.zeros(problems)

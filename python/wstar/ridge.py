@@ -219,7 +219,7 @@ class RidgeClassifier(LinearClassifications, CertifiedClassifier, linear_model.R
         if type_of_target(y).startswith("multilabel"):
             return self._fit_labels(X, y, Y, sample_weight)
         codes = self._labels(column_or_1d(y, warn=True))
-        alphas = _alphas(self.alpha, 1 if len(self.classes_) == 2 else len(self.classes_))
+        alphas = _alphas(self.alpha, self._problems())
         if len(set(alphas)) > 1:
             raise ValueError("one alpha for each class is not available")
         settings = _settings(self, alphas[0], "mse-classifier")

@@ -177,8 +177,8 @@ n_iter_no_change
         self._store_target_name(y)
         X, y = validated(self, X, y)
         codes = self._labels(y)
-        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        check_start(coef_init, intercept_init, problems, X.shape[1])
+        problems = self._problems()
+        coef_init, intercept_init = start_of(self, X, coef_init, intercept_init)
         method, loss = LOSSES[self.loss]
         penalty = {"l2": "l2", "l1": "l1", "elasticnet": "elastic-net", None: "none"}[self.penalty]
         if self.alpha == 0:
@@ -195,8 +195,6 @@ n_iter_no_change
             "multiclass": None if problems == 1 else "ovr",
             "seed": seed(self.random_state),
         }
-        if coef_init is None and self.warm_start and self._start_model(X) is not None:
-            coef_init, intercept_init = self.coef_, self.intercept_
         if problems == 1:
             settings["start"] = flat_start(coef_init, intercept_init, 1, X.shape[1], self.fit_intercept)
         self._fit_hyperplanes(X, codes, sample_weight, settings)
@@ -236,11 +234,18 @@ def flat_start(
     return start[:, 0 if fit_intercept else 1 :].ravel().tolist()
 
 
-def check_start(coef: Any, intercept: Any, problems: int, features: int) -> None:
-    """Raises scikit-learn's error for a starting point of the wrong shape."""
+def start_of(estimator: Any, X: Any, coef: Any, intercept: Any) -> tuple[Any, Any]:
+    """The starting point given to `fit`, or with `warm_start` that of the last fit.
+
+    Raises scikit-learn's error for a starting point of the wrong shape.
+    """
+    problems, features = estimator._problems(), X.shape[1]
     if coef is not None and np.asarray(coef).size != problems * features:
         raise ValueError("Provided coef_init does not match dataset.")
     if coef is not None and problems > 1 and np.asarray(coef).shape != (problems, features):
         raise ValueError("Provided ``coef_`` does not match dataset. ")
     if intercept is not None and np.asarray(intercept).size != problems:
         raise ValueError("Provided intercept_init does not match dataset.")
+    if coef is None and estimator.warm_start and estimator._start_model(X) is not None:
+        return estimator.coef_, estimator.intercept_
+    return coef, intercept
