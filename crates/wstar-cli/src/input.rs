@@ -125,13 +125,13 @@ pub(crate) fn read_for(
     let options = read_options(file)?.matching(model.schema(), target);
     let mut raw = read::read(&source, &options)?;
     if purpose == Purpose::Verify
-        && let Some(fraction) = model.settings().common().holdout
+        && let Some(fraction) = model.settings().common().holdout()
     {
         raw = data::split_raw(
             raw,
             &preparation_of(model),
             fraction,
-            model.settings().common().seed,
+            model.settings().common().seed(),
         )?
         .0;
     }
@@ -179,12 +179,12 @@ pub(crate) fn read_parts(model: &Model, name: &str, file: &FileArgs, matching: &
         target: target.map(str::to_string),
         with_weights: true,
     };
-    if let (Some(fraction), Some(digest)) = (model.settings().common().holdout, model.digest())
+    if let (Some(fraction), Some(digest)) = (model.settings().common().holdout(), model.digest())
         && let Ok((train, test)) = data::split_raw(
             raw.clone(),
             &preparation_of(model),
             fraction,
-            model.settings().common().seed,
+            model.settings().common().seed(),
         )
         && let Ok(training) = prepare_for(model, train, &how)
         && training.digest() == *digest
@@ -249,7 +249,7 @@ fn known_target(model: &Model, data: &Dataset, target: Option<&str>, source: &So
 
 /// Reads the rows of the training chunk by chunk.
 pub(crate) fn stream_for(model: &Model, name: &str, file: &FileArgs) -> Result<DatasetStream> {
-    if model.settings().common().holdout.is_some() {
+    if model.settings().common().holdout().is_some() {
         bail!(
             "rows were held out of the training, and they cannot be identified in a stream: leave --stream out"
         );

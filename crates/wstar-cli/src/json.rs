@@ -299,9 +299,9 @@ pub(crate) fn whole(value: f64) -> Value {
 
 /// The object that `verify --json` prints.
 pub(crate) fn verified(verdict: &Verification, classes: &Classes) -> Value {
-    let mut object = certificate(&verdict.certificate, verdict.holds(), classes);
+    let mut object = certificate(verdict.certificate(), verdict.holds(), classes);
     if !verdict.holds() {
-        object["objections"] = verdict.objections.iter().map(ToString::to_string).collect();
+        object["objections"] = verdict.objections().iter().map(ToString::to_string).collect();
     }
     object
 }

@@ -133,17 +133,18 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         lines.extend(support::hard(parts));
     }
     if let Some(report) = model.least_squares() {
-        let rank = if report.rank < report.parameters {
+        let rank = if report.rank() < report.parameters() {
             format!(
                 "rank {} of {}: the weights are not unique, and these have the smallest norm",
-                report.rank, report.parameters
+                report.rank(),
+                report.parameters()
             )
         } else {
-            format!("full rank {}", report.rank)
+            format!("full rank {}", report.rank())
         };
         lines.push((
             "columns",
-            format!("{rank}; condition number {}", number(report.condition_number)),
+            format!("{rank}; condition number {}", number(report.condition_number())),
         ));
     }
     lines.extend(

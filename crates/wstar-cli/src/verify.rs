@@ -42,14 +42,14 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Answer> {
     let style = Style::for_results();
     let mut results = output::results();
     let (word, claimed) = (
-        verdict.certificate.kind(),
-        claim(&verdict.certificate, model.classes()),
+        verdict.certificate().kind(),
+        claim(verdict.certificate(), model.classes()),
     );
     if verdict.holds() {
         writeln!(results, "{}   {word}: {claimed}", style.good("holds"))?;
     } else {
         writeln!(results, "{}   {word}", style.bad("does not hold"))?;
-        for objection in &verdict.objections {
+        for objection in verdict.objections() {
             writeln!(results, "  {objection}")?;
         }
     }

@@ -168,22 +168,27 @@ mod tests {
         assert!(stratified(&[], 0.5, 0).is_err());
     }
 
+    /// A table of a feature and a target.
+    fn table(x: Numbers, y: Numbers) -> Raw {
+        let column = |name: &str, numbers| Column {
+            name: name.into(),
+            cells: Cells::Numbers(numbers),
+            first_missing: None,
+        };
+        Raw::Table(Table {
+            source: "t".into(),
+            rows: x.len(),
+            columns: vec![column("x", x), column("y", y)],
+        })
+    }
+
     #[test]
     fn raw_and_prepared_rows_are_split_equally() {
         let values: Vec<f64> = (0..60).map(f64::from).collect();
-        let column = |name: &str, cells| Column {
-            name: name.into(),
-            cells,
-            first_missing: None,
-        };
-        let raw = Raw::Table(Table {
-            source: "t".into(),
-            rows: 60,
-            columns: vec![
-                column("x", Cells::Numbers(values.iter().copied().collect())),
-                column("y", Cells::Numbers(values.iter().map(|v| v % 3.0).collect())),
-            ],
-        });
+        let raw = table(
+            values.iter().copied().collect(),
+            values.iter().map(|v| v % 3.0).collect(),
+        );
         let how = Preparation::default();
         let data = crate::prepare::prepare(raw.clone(), &how).unwrap();
         let (train, test) = holdout(&data, 0.25, 3).unwrap();
@@ -203,19 +208,7 @@ mod tests {
     #[test]
     fn dropped_rows_are_in_neither_set() {
         let values = (0..20).map(|i| if i % 4 == 0 { f64::NAN } else { f64::from(i) });
-        let column = |name: &str, cells| Column {
-            name: name.into(),
-            cells,
-            first_missing: None,
-        };
-        let raw = Raw::Table(Table {
-            source: "t".into(),
-            rows: 20,
-            columns: vec![
-                column("x", Cells::Numbers(values.collect())),
-                column("y", Cells::Numbers((0..20).map(|i| f64::from(i % 2)).collect())),
-            ],
-        });
+        let raw = table(values.collect(), (0..20).map(|i| f64::from(i % 2)).collect());
         let how = Preparation {
             missing: Missing::Drop,
             ..Preparation::default()

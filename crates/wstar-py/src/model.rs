@@ -309,9 +309,9 @@ impl Fitted {
         let verdict = run(py, threads, |_| {
             matrix.with_design(|design| wstar::verify(&self.0, &labels.with(design)?))
         })?;
-        let certificate = serde_json::to_string(&verdict.certificate)
+        let certificate = serde_json::to_string(verdict.certificate())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let objections = verdict.objections.iter().map(ToString::to_string).collect();
+        let objections = verdict.objections().iter().map(ToString::to_string).collect();
         Ok((objections, certificate))
     }
 }

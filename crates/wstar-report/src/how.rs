@@ -118,17 +118,17 @@ fn columns(model: &Model, unused: &[String]) -> Vec<String> {
     if let Some((_, encoding)) = texts.first() {
         let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
         add("text", names.join(","));
-        if encoding.weighting != Weighting::default() {
-            add("text-weighting", encoding.weighting.name().into());
+        if encoding.weighting() != Weighting::default() {
+            add("text-weighting", encoding.weighting().name().into());
         }
-        add("ngrams", encoding.ngrams.to_string());
-        if encoding.min_df > 1 {
-            add("min-df", encoding.min_df.to_string());
+        add("ngrams", encoding.ngrams().to_string());
+        if encoding.min_df() > 1 {
+            add("min-df", encoding.min_df().to_string());
         }
-        if let Some(most) = encoding.max_features {
+        if let Some(most) = encoding.max_features() {
             add("max-terms", most.to_string());
         }
-        if let Terms::Hashed(bits) = encoding.terms {
+        if let Terms::Hashed(bits) = encoding.terms() {
             add("hash-bits", bits.to_string());
         }
     }

@@ -89,7 +89,7 @@ use serde::{Deserialize, Serialize};
 use wstar_data::error::{Error, Result};
 use wstar_data::run::{Budget, Iteration, Status, Stride, Watch};
 use wstar_data::setting::{Choice, Setting};
-use wstar_problem::objective::Objective;
+use wstar_problem::objective::{Objective, Rows};
 use wstar_problem::tolerance::Tolerance;
 
 /// The solvers by name.
@@ -180,6 +180,12 @@ impl SolverName {
     /// The error for a problem or for rows that this solver does not take; `what` is the rest of the sentence.
     pub(crate) fn refuses(self, what: impl Into<String>) -> Error {
         Error::misuse(Setting::Solver.to(self.name()), what)
+    }
+
+    /// The rows of an objective; an error if they are not in memory.
+    pub(crate) fn rows_of<'r, 'a>(self, objective: &'r Objective<'a>) -> Result<&'r Rows<'a>> {
+        let rows = objective.rows.as_ref();
+        rows.ok_or_else(|| self.refuses("needs all rows in memory"))
     }
 
     /// The choice of any of these solvers, as a remedy.

@@ -102,19 +102,19 @@ pub enum Terms {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextEncoding {
     /// The value of a term.
-    pub weighting: Weighting,
+    pub(crate) weighting: Weighting,
     /// Whether tf-idf uses 1 + ln c instead of the count c.
     pub(crate) sublinear: bool,
     /// The maximum number of tokens in a term.
-    pub ngrams: usize,
+    pub(crate) ngrams: usize,
     /// The minimum number of training texts in which a term had to occur to be kept.
     #[serde(default = "default_min_df")]
-    pub min_df: usize,
+    pub(crate) min_df: usize,
     /// The maximum number of terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_features: Option<usize>,
+    pub(crate) max_features: Option<usize>,
     /// The assignment of terms to columns.
-    pub terms: Terms,
+    pub(crate) terms: Terms,
     /// The idf of each column; empty unless the weighting is tf-idf.
     pub(crate) idf: Vec<f64>,
 }
@@ -175,6 +175,31 @@ impl SparseRows {
 }
 
 impl TextEncoding {
+    /// The value of a term.
+    pub fn weighting(&self) -> Weighting {
+        self.weighting
+    }
+
+    /// The maximum number of tokens in a term.
+    pub fn ngrams(&self) -> usize {
+        self.ngrams
+    }
+
+    /// The minimum number of training texts in which a term had to occur to be kept.
+    pub fn min_df(&self) -> usize {
+        self.min_df
+    }
+
+    /// The maximum number of terms.
+    pub fn max_features(&self) -> Option<usize> {
+        self.max_features
+    }
+
+    /// The assignment of terms to columns.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     /// Learns the vocabulary and idf from the training texts.
     pub fn learn(texts: &Texts, options: &TextOptions) -> Result<Self> {
         if options.ngrams == 0 || options.min_df == 0 || options.max_features == Some(0) {

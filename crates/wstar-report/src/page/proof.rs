@@ -52,8 +52,8 @@ fn meaning(certificate: &Certificate) -> &'static str {
 pub(super) fn claim(subject: &Subject<'_>, standing: &Standing) -> String {
     let model = subject.model;
     let (certificate, objections) = match standing {
-        Standing::Checked(verdict) => (&verdict.certificate, verdict.objections.as_slice()),
-        Standing::Unknown(verdict) => (model.certificate(), verdict.objections.as_slice()),
+        Standing::Checked(verdict) => (verdict.certificate(), verdict.objections()),
+        Standing::Unknown(verdict) => (model.certificate(), verdict.objections()),
         Standing::Elsewhere => (model.certificate(), [].as_slice()),
     };
     let none = matches!(model.certificate(), Certificate::None);

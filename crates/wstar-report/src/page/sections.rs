@@ -160,11 +160,11 @@ pub(super) fn notes(subject: &Subject<'_>, wording: &dyn Wording) -> String {
     items.extend(model.record().notes.iter().map(|note| note.worded(wording)));
     items.extend(subject.data.notes().iter().map(ToString::to_string));
     if let Some(report) = model.least_squares()
-        && report.rank < report.parameters
+        && report.rank() < report.parameters()
     {
         items.push(format!(
             "The columns are linearly dependent (rank {} of {}): other weights fit equally well, and these have the smallest norm.",
-            report.rank, report.parameters
+            report.rank(), report.parameters()
         ));
     }
     match items.is_empty() {
@@ -338,7 +338,7 @@ pub(super) fn made(
                 plural(model.record().iterations, step)
             ),
         ),
-        ("seed", model.settings().common().seed.to_string()),
+        ("seed", model.settings().common().seed().to_string()),
         ("program", format!("wstar {}", made.version)),
     ];
     if let Some(solver) = &model.record().solver {

@@ -13,7 +13,7 @@ use crate::exact::deadline::Deadline;
 use crate::exact::dixon::Dixon;
 use crate::exact::dyadic::dyadic;
 use crate::exact::exact_outcome::{ExactOutcome, Stop};
-use crate::exact::integer_scaling::Scaled;
+use crate::exact::integer_scaling::{Scaled, integers};
 use crate::exact::long_sums::{LongSum, Words, lowest_bit};
 use crate::exact::modular::Field;
 use crate::exact::over_primes::over_primes;
@@ -179,23 +179,9 @@ impl<'a> CircuitSystem<'a> {
         // The unknowns of the integer system are λᵢ·2^scaleᵢ. The weights of the free rows are made
         // integers too.
         let scale = |k: usize| self.scaled.row_scale(k);
-        let exponents: Vec<i32> = self
-            .free
-            .iter()
-            .zip(given)
-            .map(|(&k, &(_, e))| e + scale(k))
-            .collect();
-        let used = exponents.iter().zip(given).filter(|(_, (m, _))| *m != 0);
-        let least = used.map(|(&e, _)| e).min().unwrap_or(0);
-        let given: Vec<BigInt> = (exponents.iter().zip(given))
-            .map(|(e, &(m, _))| {
-                if m == 0 {
-                    BigInt::ZERO
-                } else {
-                    BigInt::from(m) << (e - least)
-                }
-            })
-            .collect();
+        let pairs = self.free.iter().zip(given);
+        let unknowns: Vec<(i64, i32)> = pairs.map(|(&k, &(m, e))| (m, e + scale(k))).collect();
+        let (given, _) = integers(&unknowns);
         let right: Vec<BigInt> = (0..self.pivots.len())
             .into_par_iter()
             .map(|j| {

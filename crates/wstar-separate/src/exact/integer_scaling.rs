@@ -87,6 +87,17 @@ pub(super) struct DigitMatrices {
     pub(super) bits: u32,
 }
 
+/// Numbers `mantissa·2^exponent` as integers times `2^least`, with the least exponent of those that are not 0.
+pub(super) fn integers(numbers: &[(i64, i32)]) -> (Vec<BigInt>, i32) {
+    let used = numbers.iter().filter(|(mantissa, _)| *mantissa != 0);
+    let least = used.map(|&(_, exponent)| exponent).min().unwrap_or(0);
+    let integer = |&(mantissa, exponent): &(i64, i32)| match mantissa {
+        0 => BigInt::ZERO,
+        _ => BigInt::from(mantissa) << (exponent - least),
+    };
+    (numbers.iter().map(integer).collect(), least)
+}
+
 /// Some rows and columns of the data as integers times powers of two.
 #[derive(Debug)]
 pub(super) struct Scaled {

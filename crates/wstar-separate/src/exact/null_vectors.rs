@@ -14,7 +14,7 @@ use crate::exact::deadline::Deadline;
 use crate::exact::dixon::Dixon;
 use crate::exact::dyadic::dyadic;
 use crate::exact::exact_outcome::{ExactOutcome, Stop};
-use crate::exact::integer_scaling::Scaled;
+use crate::exact::integer_scaling::{Scaled, integers};
 use crate::exact::modular::Field;
 use crate::exact::orthogonality::first_not_orthogonal;
 use crate::exact::over_primes::over_primes;
@@ -280,23 +280,9 @@ impl NullSystem {
         let rank = self.rank;
         let scale = |k: usize| self.scaled.column_scale(k);
         // The unknowns of the integer system are vⱼ·2^scaleⱼ.
-        let exponents = free.iter().enumerate().map(|(k, &(_, e))| e + scale(rank + k));
-        let least = exponents
-            .clone()
-            .zip(free)
-            .filter(|(_, (m, _))| *m != 0)
-            .map(|(e, _)| e)
-            .min()
-            .unwrap_or(0);
-        let given: Vec<BigInt> = (exponents.zip(free))
-            .map(|(e, &(m, _))| {
-                if m == 0 {
-                    BigInt::ZERO
-                } else {
-                    BigInt::from(m) << (e - least)
-                }
-            })
-            .collect();
+        let numbered = free.iter().enumerate();
+        let unknowns: Vec<(i64, i32)> = numbered.map(|(k, &(m, e))| (m, e + scale(rank + k))).collect();
+        let (given, least) = integers(&unknowns);
         let right: Vec<BigInt> = (0..rank)
             .into_par_iter()
             .map(|i| {

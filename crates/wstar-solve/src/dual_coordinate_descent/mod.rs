@@ -133,9 +133,7 @@ impl Solver for DualCoordinateDescent {
         self.check(objective)?;
         control.enter(self.name());
         let objective = &*objective;
-        let Some(rows) = &objective.rows else {
-            return Err(self.name().refuses("needs all rows in memory"));
-        };
+        let rows = self.name().rows_of(objective)?;
         let mut state = DualState::new(objective, rows);
         let mut best = Best::default();
         let mut active = Active::new(&state, self.seed, false);

@@ -126,9 +126,7 @@ impl Solver for InteriorPoint {
             return smooth_l1::run(self, objective, control);
         }
         let objective = &*objective;
-        let Some(rows) = &objective.rows else {
-            return Err(self.name().refuses("needs all rows in memory"));
-        };
+        let rows = self.name().rows_of(objective)?;
         if self.extended {
             return Ok(self.run::<DoubleDouble>(objective, rows, start, control));
         }
@@ -172,9 +170,7 @@ impl InteriorPoint {
     ) -> Result<Vec<f64>> {
         self.check(objective)?;
         control.enter(self.name());
-        let Some(rows) = &objective.rows else {
-            return Err(self.name().refuses("needs all rows in memory"));
-        };
+        let rows = self.name().rows_of(objective)?;
         let mut run = Iterate::<f64>::new(objective, rows, None, start);
         let mut bounds = Bounds::new(objective, rows);
         self.iterate(objective, &mut run, &mut bounds, control);

@@ -106,9 +106,7 @@ impl SmoothL1Iterate {
         let layout = objective.problem.layout();
         let length = layout.len();
         let loss = objective.gradient(&vec![0.0; length])?.loss;
-        let Some(rows) = &objective.rows else {
-            return Err(SolverName::InteriorPoint.refuses("needs all rows in memory"));
-        };
+        let rows = SolverName::InteriorPoint.rows_of(objective)?;
         let one = Layout { outputs: 1, ..layout };
         let scale = column_scales(rows, one).repeat(layout.outputs);
         let weight = barrier_weight(rows, |_| 1.0);

@@ -119,9 +119,7 @@ impl Solver for FrischNewton {
         self.check(objective)?;
         control.enter(self.name());
         let objective = &*objective;
-        let Some(rows) = &objective.rows else {
-            return Err(self.name().refuses("needs all rows in memory"));
-        };
+        let rows = self.name().rows_of(objective)?;
         let slopes = on_loss!(objective.problem.loss(), loss => loss.slopes(0.0), softmax => (-1.0, 1.0));
         let frame = Frame::new(rows, objective.problem.layout(), slopes);
         let mut run = LeastAbsoluteFit {

@@ -28,34 +28,79 @@ const MAX_EXTENDED_WORK: f64 = 2e8;
 #[non_exhaustive]
 pub struct LeastSquaresReport {
     /// The number of linearly independent columns, including an intercept's column of ones.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// The number of parameters, including the intercept.
-    pub parameters: usize,
+    pub(crate) parameters: usize,
     /// The ratio of the largest to the smallest nonzero singular value, with columns of equal length.
-    pub condition_number: f64,
+    pub(crate) condition_number: f64,
     /// The sum of all weights.
-    pub total_weight: f64,
+    pub(crate) total_weight: f64,
     /// Σ cᵢ (yᵢ − zᵢ)².
-    pub residual_sum_of_squares: f64,
+    pub(crate) residual_sum_of_squares: f64,
     /// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
-    pub total_sum_of_squares: f64,
+    pub(crate) total_sum_of_squares: f64,
     /// max(0, sum of all weights − rank).
-    pub degrees_of_freedom: f64,
+    pub(crate) degrees_of_freedom: f64,
     /// √(residual sum of squares / degrees of freedom), if the degrees of freedom are positive.
-    pub residual_deviation: Option<f64>,
+    pub(crate) residual_deviation: Option<f64>,
     /// 1 − residual / total sum of squares, if the target varies.
-    pub r_squared: Option<f64>,
+    pub(crate) r_squared: Option<f64>,
 }
 
 /// A report, and the diagonal of (X̃ᵀCX̃)⁻¹ if the matrix is regular.
 pub struct Diagnostics {
     /// The report.
-    pub report: LeastSquaresReport,
+    pub(crate) report: LeastSquaresReport,
     /// The diagonal of (X̃ᵀCX̃)⁻¹, if the matrix is regular.
-    pub inverse_diagonal: Option<Vec<f64>>,
+    pub(crate) inverse_diagonal: Option<Vec<f64>>,
 }
 
 impl LeastSquaresReport {
+    /// The number of linearly independent columns, including an intercept's column of ones.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of parameters, including the intercept.
+    pub fn parameters(&self) -> usize {
+        self.parameters
+    }
+
+    /// The ratio of the largest to the smallest nonzero singular value, with columns of equal length.
+    pub fn condition_number(&self) -> f64 {
+        self.condition_number
+    }
+
+    /// The sum of all weights.
+    pub fn total_weight(&self) -> f64 {
+        self.total_weight
+    }
+
+    /// Σ cᵢ (yᵢ − zᵢ)².
+    pub fn residual_sum_of_squares(&self) -> f64 {
+        self.residual_sum_of_squares
+    }
+
+    /// Σ cᵢ (yᵢ − ȳ)², or without an intercept Σ cᵢ yᵢ².
+    pub fn total_sum_of_squares(&self) -> f64 {
+        self.total_sum_of_squares
+    }
+
+    /// max(0, sum of all weights − rank).
+    pub fn degrees_of_freedom(&self) -> f64 {
+        self.degrees_of_freedom
+    }
+
+    /// √(residual sum of squares / degrees of freedom), if the degrees of freedom are positive.
+    pub fn residual_deviation(&self) -> Option<f64> {
+        self.residual_deviation
+    }
+
+    /// 1 − residual / total sum of squares, if the target varies.
+    pub fn r_squared(&self) -> Option<f64> {
+        self.r_squared
+    }
+
     /// The report of a fit to these rows, whose weights must be the sample weights without C.
     pub fn new(rows: &Rows<'_>, layout: Layout, parameters: &[f64]) -> Result<Self> {
         Ok(Diagnostics::new(rows, layout, parameters)?.report)
@@ -63,6 +108,16 @@ impl LeastSquaresReport {
 }
 
 impl Diagnostics {
+    /// The report.
+    pub fn report(&self) -> &LeastSquaresReport {
+        &self.report
+    }
+
+    /// The diagonal of (X̃ᵀCX̃)⁻¹, if the matrix is regular.
+    pub fn inverse_diagonal(&self) -> Option<&[f64]> {
+        self.inverse_diagonal.as_deref()
+    }
+
     /// The diagnostics of an unpenalised fit to these rows.
     pub fn new(rows: &Rows<'_>, layout: Layout, parameters: &[f64]) -> Result<Self> {
         let system = System::unpenalized(rows, layout);

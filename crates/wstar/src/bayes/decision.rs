@@ -145,9 +145,21 @@ impl From<Penalties> for Vec<Vec<f64>> {
 #[non_exhaustive]
 pub struct Strategy {
     /// The decision for each observation.
-    pub(crate) decisions: Vec<usize>,
+    decisions: Vec<usize>,
     /// The risk Σ p(x, k) W(k, q(x)), which is the minimum over all strategies.
-    pub(crate) risk: f64,
+    risk: f64,
+}
+
+impl Strategy {
+    /// The decision for each observation.
+    pub fn decisions(&self) -> &[usize] {
+        &self.decisions
+    }
+
+    /// The risk Σ p(x, k) W(k, q(x)), which is the minimum over all strategies.
+    pub fn risk(&self) -> f64 {
+        self.risk
+    }
 }
 
 /// The strategy of least risk for a known p(x, k): `joint[x][k]`, non-negative, summing to 1.
@@ -157,15 +169,15 @@ pub struct Strategy {
 /// // Three observations of two states.
 /// let joint = [vec![0.3, 0.1], vec![0.2, 0.1], vec![0.05, 0.25]];
 /// let plain = bayes_strategy(&joint, &Penalties::zero_one(2)).unwrap();
-/// assert_eq!(plain.decisions, [0, 0, 1]);
-/// assert!((plain.risk - (0.1 + 0.1 + 0.05)).abs() < 1e-15);
+/// assert_eq!(plain.decisions(), [0, 0, 1]);
+/// assert!((plain.risk() - (0.1 + 0.1 + 0.05)).abs() < 1e-15);
 ///
 /// // State 1 must not be missed: a miss costs 4. Deciding 0 on the first observation costs
 /// // 4 · 0.1 = 0.4 against 0.3, so the decision changes; likewise 0.4 against 0.2 on the second.
 /// let careful = Penalties::new(vec![vec![0.0, 1.0], vec![4.0, 0.0]]).unwrap();
 /// let strategy = bayes_strategy(&joint, &careful).unwrap();
-/// assert_eq!(strategy.decisions, [1, 1, 1]);
-/// assert!((strategy.risk - 0.55).abs() < 1e-15);
+/// assert_eq!(strategy.decisions(), [1, 1, 1]);
+/// assert!((strategy.risk() - 0.55).abs() < 1e-15);
 /// ```
 pub fn bayes_strategy(joint: &[Vec<f64>], penalties: &Penalties) -> Result<Strategy> {
     let mut total = 0.0;

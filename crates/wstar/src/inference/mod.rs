@@ -227,29 +227,35 @@ pub(crate) fn of_least_squares(
     level: f64,
 ) -> Result<Inference, Reason> {
     check(layout, parameters, level)?;
-    let report = &solved.report;
-    let diagonal = solved.inverse_diagonal.as_ref().ok_or_else(|| {
+    let report = solved.report();
+    let diagonal = solved.inverse_diagonal().ok_or_else(|| {
         format!(
             "the columns depend on each other (rank {} of {}), so that the coefficients are not unique",
-            report.rank, report.parameters
+            report.rank(),
+            report.parameters()
         )
     })?;
-    let deviation = report.residual_deviation.ok_or_else(|| {
+    let deviation = report.residual_deviation().ok_or_else(|| {
         format!(
             "{} parameters leave no degrees of freedom in {} rows",
-            report.parameters, report.total_weight
+            report.parameters(),
+            report.total_weight()
         )
     })?;
-    let (n, p, freedom) = (report.total_weight, report.rank as f64, report.degrees_of_freedom);
-    let rss = report.residual_sum_of_squares;
+    let (n, p, freedom) = (
+        report.total_weight(),
+        report.rank() as f64,
+        report.degrees_of_freedom(),
+    );
+    let rss = report.residual_sum_of_squares();
     let quantile = wstar_numeric::tail_probabilities::student_quantile(1.0 - level, freedom);
     let errors = diagonal.iter().map(|v| deviation * v.sqrt());
     let log_likelihood =
         (rss > 0.0).then(|| -0.5 * n * ((2.0 * std::f64::consts::PI).ln() + (rss / n).ln() + 1.0));
     let constant = f64::from(u8::from(layout.intercept));
-    let explained = report.rank - usize::from(layout.intercept);
+    let explained = report.rank() - usize::from(layout.intercept);
     let f_test = (rss > 0.0 && explained > 0).then(|| {
-        let gained = (report.total_sum_of_squares - rss).max(0.0) / explained as f64;
+        let gained = (report.total_sum_of_squares() - rss).max(0.0) / explained as f64;
         let statistic = gained / (rss / freedom);
         FTest {
             statistic,
@@ -269,9 +275,9 @@ pub(crate) fn of_least_squares(
         bic: log_likelihood.map(|l| -2.0 * l + n.ln() * (p + 1.0)),
         degrees_of_freedom: freedom,
         residual_deviation: Some(deviation),
-        r_squared: report.r_squared,
+        r_squared: report.r_squared(),
         adjusted_r_squared: report
-            .r_squared
+            .r_squared()
             .map(|r| 1.0 - (1.0 - r) * (n - constant) / freedom),
         f_test,
     })
@@ -305,11 +311,11 @@ pub fn logistic(
         weights: Weights::Each(Cow::Owned(information)),
     };
     let solved = Diagnostics::new(&informed, layout, parameters).map_err(|error| error.to_string())?;
-    let diagonal = solved.inverse_diagonal.ok_or_else(|| {
+    let diagonal = solved.inverse_diagonal().ok_or_else(|| {
         format!(
             "the information matrix is singular (rank {} of {}): columns depend on each other, or the classes \
              are separated",
-            solved.report.rank, solved.report.parameters
+            solved.report().rank(), solved.report().parameters()
         )
     })?;
     let (n, p) = (rows.total_weight(), layout.len() as f64);

@@ -60,7 +60,7 @@ impl CalibrationBin {
 /// use wstar::metrics;
 /// let positive = [false, true, false, true];
 /// let bins = metrics::calibration(&positive, &[0.2, 0.2, 0.8, 0.8], None, 2, 0.95)?;
-/// assert_eq!((bins[0].predicted, bins[0].observed), (0.2, 0.5));
+/// assert_eq!((bins[0].predicted(), bins[0].observed()), (0.2, 0.5));
 /// # Ok::<(), wstar::Error>(())
 /// ```
 pub fn calibration(

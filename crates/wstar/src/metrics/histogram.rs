@@ -36,7 +36,7 @@ impl Histogram {
 /// ```
 /// use wstar::metrics;
 /// let found = metrics::histogram(&[0.0, 1.0, 1.5, 4.0], &[0, 0, 1, 1], 2, None, 4)?;
-/// assert_eq!(found.counts, [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]]);
+/// assert_eq!(found.counts(), [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0]]);
 /// # Ok::<(), wstar::Error>(())
 /// ```
 pub fn histogram(

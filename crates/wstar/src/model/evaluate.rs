@@ -116,7 +116,7 @@ impl Deviations {
 /// let data = Dataset::measured(&[[0.0], [1.0], [2.0], [3.0]], vec![1.0, 3.0, 5.5, 7.0])?;
 /// let found = LeastSquares::l2().fit(&data)?.evaluate(&data)?;
 /// let deviations = found.real().expect("the target is real");
-/// assert!(deviations.mse < 1.0 && found.classes().is_none());
+/// assert!(deviations.mse() < 1.0 && found.classes().is_none());
 /// # Ok::<(), wstar::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -157,7 +157,7 @@ impl Model {
     /// let model = Softmax::l2().fit(&data)?;
     /// let found = model.evaluate(&data)?;
     /// let found = found.classes().expect("iris has classes");
-    /// assert!(found.error < 0.05 && found.confusion.len() == 3);
+    /// assert!(found.error() < 0.05 && found.confusion().len() == 3);
     /// # Ok::<(), wstar::Error>(())
     /// ```
     pub fn evaluate(&self, data: &Dataset) -> Result<Judgement> {
@@ -200,7 +200,7 @@ pub fn judge(model: &Model, data: &Dataset, penalties: Option<&Penalties>) -> Re
 /// let data = Dataset::labelled(&[[0.0], [1.0], [2.0], [3.0]], &["a", "a", "b", "b"])?;
 /// let model = Logistic::l2().fit(&data)?;
 /// let found = wstar::evaluate(&model, &data)?;
-/// assert_eq!((found.error, found.auc), (0.0, Some(1.0)));
+/// assert_eq!((found.error(), found.auc()), (0.0, Some(1.0)));
 /// # Ok::<(), wstar::Error>(())
 /// ```
 pub fn evaluate(model: &Model, data: &Dataset) -> Result<Evaluation> {

@@ -164,7 +164,7 @@ impl Model {
     /// let data = Dataset::measured(&[[0.0], [1.0], [2.0], [3.0]], vec![1.0, 3.0, 5.5, 7.0])?;
     /// let model = LeastSquares::unpenalized().fit(&data)?;
     /// let inference = model.inference().expect("no penalty, so standard errors are valid");
-    /// assert_eq!(inference.coefficients.len(), 2);
+    /// assert_eq!(inference.coefficients().len(), 2);
     /// assert!(LeastSquares::l2().fit(&data)?.inference().is_none());
     /// # Ok::<(), wstar::Error>(())
     /// ```
@@ -184,7 +184,7 @@ impl Model {
     /// let data = Dataset::labelled(&[[0.0], [1.0], [2.0], [3.0]], &["a", "a", "b", "b"])?;
     /// let model = Logistic::l2().fit(&data)?;
     /// let history = model.history().expect("the fit minimised an objective");
-    /// assert_eq!(history.iterations.len(), history.objectives.len());
+    /// assert_eq!(history.iterations().len(), history.objectives().len());
     /// # Ok::<(), wstar::Error>(())
     /// ```
     pub fn history(&self) -> Option<&History> {

@@ -309,7 +309,7 @@ fn statistics(
         },
         false => found,
     });
-    Ok((solved.map(|solved| solved.report), inferred))
+    Ok((solved.map(|solved| solved.report().clone()), inferred))
 }
 
 /// Adds an objection for every leaf of a section that differs from the expected one.

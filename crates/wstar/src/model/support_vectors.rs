@@ -221,7 +221,7 @@ impl SupportVectors {
 /// let data = Dataset::labelled(&[[0.0], [1.0], [2.0], [3.0]], &["a", "a", "b", "b"])?;
 /// let model = Svm::l2().fit(&data)?;
 /// let found = wstar::model::support_vectors(&model, &data)?;
-/// assert_eq!(found[0].rows, [1, 2], "the rows next to the other class");
+/// assert_eq!(found[0].rows(), [1, 2], "the rows next to the other class");
 /// # Ok::<(), wstar::Error>(())
 /// ```
 pub fn support_vectors(model: &Model, data: &Dataset) -> Result<Vec<SupportVectors>> {

@@ -31,19 +31,29 @@ use wstar_separate::proof::all_sides;
 /// use wstar::prelude::*;
 /// let data = Dataset::measured(&[[0.0], [1.0], [2.0], [3.0]], vec![1.0, 3.0, 5.5, 7.0])?;
 /// let found = LeastSquares::l2().fit(&data)?.verify(&data)?;
-/// assert!(found.holds() && found.objections.is_empty() && found.certificate.holds());
+/// assert!(found.holds() && found.objections().is_empty() && found.certificate().holds());
 /// # Ok::<(), wstar::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Verification {
     /// The reasons why the claim does not hold on these data; empty if it holds.
-    pub objections: Vec<Objection>,
+    pub(crate) objections: Vec<Objection>,
     /// The recomputed certificate.
-    pub certificate: Certificate,
+    pub(crate) certificate: Certificate,
 }
 
 impl Verification {
+    /// The reasons why the claim does not hold on these data; empty if it holds.
+    pub fn objections(&self) -> &[Objection] {
+        &self.objections
+    }
+
+    /// The recomputed certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
     /// Whether the claim holds on these data.
     pub fn holds(&self) -> bool {
         self.objections.is_empty()
@@ -58,7 +68,7 @@ impl Model {
     /// let data = Dataset::measured(&[vec![0.0], vec![1.0], vec![2.0]], vec![1.0, 3.0, 5.5])?;
     /// let model = LeastSquares::l2().fit(&data)?;
     /// let verification = model.verify(&data)?;
-    /// assert!(verification.holds(), "{:?}", verification.objections);
+    /// assert!(verification.holds(), "{:?}", verification.objections());
     /// # Ok::<(), wstar::Error>(())
     /// ```
     pub fn verify(&self, data: &Dataset) -> Result<Verification> {
@@ -94,7 +104,7 @@ pub fn verify_stream(model: &Model, stream: &mut DatasetStream) -> Result<Verifi
 /// // With another second row the certificate does not hold.
 /// let other = Dataset::labelled(&[[0.0], [1.9], [2.0], [3.0]], &["a", "a", "b", "b"])?;
 /// let found = wstar::verify(&model, &other)?;
-/// assert!(!found.holds() && !found.objections.is_empty());
+/// assert!(!found.holds() && !found.objections().is_empty());
 /// # Ok::<(), wstar::Error>(())
 /// ```
 pub fn verify(model: &Model, data: &Dataset) -> Result<Verification> {

@@ -15,13 +15,13 @@ use wstar_data::setting::Setting;
 #[non_exhaustive]
 pub struct Common {
     /// The seed of every random choice.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The time limit in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_seconds: Option<f64>,
     /// The share of the rows that training held out; a certificate is verified on the other rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holdout: Option<f64>,
+    pub(crate) holdout: Option<f64>,
 }
 
 /// Implements the setters that every builder has. `$self => $place` names the [`Common`] inside the builder.
@@ -47,6 +47,21 @@ macro_rules! common_setters {
 pub(super) use common_setters;
 
 impl Common {
+    /// The seed of every random choice.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The time limit in seconds.
+    pub fn max_seconds(&self) -> Option<f64> {
+        self.max_seconds
+    }
+
+    /// The share of the rows that training held out; a certificate is verified on the other rows.
+    pub fn holdout(&self) -> Option<f64> {
+        self.holdout
+    }
+
     pub(super) fn take(options: &mut Options) -> Self {
         Common {
             seed: std::mem::take(&mut options.seed),

@@ -119,7 +119,7 @@ fn failure(data: &Dataset, settings: &Options) -> Option<String> {
         return Some(format!("{:?} {:?}", model.record(), model.certificate()));
     }
     let verdict = verify(&model, data).unwrap();
-    (!verdict.holds()).then(|| format!("{:?}", verdict.objections))
+    (!verdict.holds()).then(|| format!("{:?}", verdict.objections()))
 }
 
 fn check(flaw: Flaw, seeds: std::ops::Range<u64>) {

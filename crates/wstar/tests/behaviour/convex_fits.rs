@@ -68,7 +68,7 @@ fn certified(data: &Dataset, settings: &Options) -> Model {
     );
     assert!(model.certificate().holds(), "{settings:?}");
     let verdict = verify(&model, data).unwrap();
-    assert!(verdict.holds(), "{settings:?}: {:?}", verdict.objections);
+    assert!(verdict.holds(), "{settings:?}: {:?}", verdict.objections());
     model
 }
 

@@ -31,7 +31,7 @@ fn fit(data: &Dataset, settings: &Options) -> Model {
     assert_eq!(model.record().status, Status::Converged);
     assert!(matches!(model.certificate(), Certificate::Stationarity { .. }));
     let verdict = wstar::verify(&model, data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
     model
 }
 
@@ -334,7 +334,7 @@ fn coefficients_errors_and_likelihood_are_those_of_forty_digits() {
             .find(|model| model.record().status == Status::Converged)
             .unwrap();
         let verdict = wstar::verify(&model, &reference.data).unwrap();
-        assert!(verdict.holds(), "{:?}", verdict.objections);
+        assert!(verdict.holds(), "{:?}", verdict.objections());
         let found = coefficients(&model);
         assert_eq!(found.len(), reference.coefficients.len());
         for (&found, &truth) in found.iter().zip(reference.coefficients) {

@@ -142,7 +142,7 @@ fn certified(data: &Dataset, settings: &Options) -> Model {
     let text = serde_json::to_string(&model).unwrap();
     let model: Model = serde_json::from_str(&text).unwrap();
     let verdict = verify(&model, data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
     assert!(claim(&model).relative_gap.abs() <= EXACT, "{:?}", claim(&model));
     assert_eq!(
         model.record().solver.as_ref().unwrap().name,

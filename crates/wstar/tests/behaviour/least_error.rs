@@ -41,7 +41,7 @@ fn holds(model: &Model, data: &Dataset) {
     assert_eq!(model.record().status, Status::Converged);
     assert!(model.certificate().holds());
     let verdict = verify(model, data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
 }
 
 /// Whether some hyperplane has the positive rows above 0 and the negative rows at or below 0, by a general solver:
@@ -360,13 +360,13 @@ fn at_the_limit_the_lower_bound_is_proved_and_the_minimum_is_reported_unknown() 
     let verdict = verify(&model, &data).unwrap();
     assert!(!verdict.holds());
     assert!(
-        matches!(verdict.objections[0], Objection::LeastError { .. }),
+        matches!(verdict.objections()[0], Objection::LeastError { .. }),
         "{:?}",
-        verdict.objections
+        verdict.objections()
     );
     // The recomputed certificate nevertheless equals the claim.
-    let Certificate::MinError(found) = &verdict.certificate else {
-        panic!("{:?}", verdict.certificate);
+    let Certificate::MinError(found) = verdict.certificate() else {
+        panic!("{:?}", verdict.certificate());
     };
     assert_eq!(found, claim);
 
@@ -376,8 +376,8 @@ fn at_the_limit_the_lower_bound_is_proved_and_the_minimum_is_reported_unknown() 
     };
     let model = train(&data, &no_time);
     assert_eq!(model.record().status, Status::TimeLimit);
-    let objections = verify(&model, &data).unwrap().objections;
-    assert!(matches!(objections[0], Objection::LeastError { .. }));
+    let verdict = verify(&model, &data).unwrap();
+    assert!(matches!(verdict.objections()[0], Objection::LeastError { .. }));
 }
 
 #[test]

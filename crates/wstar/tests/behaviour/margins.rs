@@ -91,7 +91,7 @@ fn narrowed(data: &Dataset, asked: &Options) -> (f64, f64) {
     assert!(0.0 < part.lower && part.lower <= part.upper * (1.0 + 1e-12));
     assert!(part.upper - part.lower <= (part.epsilon + 1e-9) * part.upper);
     let verdict = verify(&model, data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
     assert_eq!(evaluate(&model, data).unwrap().error(), 0.0);
     (part.lower, part.upper)
 }

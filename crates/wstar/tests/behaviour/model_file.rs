@@ -99,7 +99,7 @@ fn every_certificate_that_holds_is_verified() {
             holds,
             "{}: {:?}",
             case.name,
-            verification.objections
+            verification.objections()
         );
     }
 }

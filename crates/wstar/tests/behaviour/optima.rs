@@ -36,7 +36,7 @@ fn reaches(data: &Dataset, settings: &Options, optimum: f64) -> Model {
         "the dual value exceeds the optimum"
     );
     let verdict = verify(&model, data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
     model
 }
 

@@ -463,7 +463,7 @@ fn the_pocket_is_never_worse_than_its_perceptron() {
             better += u32::from(pocket < perceptron);
             let verdict = verify(&model, &data).unwrap();
             let worst = model.settings().rule() == Some(Rule::Worst);
-            assert!(verdict.holds() || worst, "{:?}", verdict.objections);
+            assert!(verdict.holds() || worst, "{:?}", verdict.objections());
         }
     }
     assert!(better > 300, "the pocket was better only {better} times");
@@ -480,7 +480,7 @@ fn a_pocket_that_converged_separates() {
     let model = train(&data, &asked);
     assert_eq!(model.record().status, Status::Converged);
     let verdict = verify(&model, &data).unwrap();
-    assert!(verdict.holds(), "{:?}", verdict.objections);
+    assert!(verdict.holds(), "{:?}", verdict.objections());
 }
 
 #[test]
@@ -530,7 +530,7 @@ fn updates_stay_within_the_limit() {
                 assert_eq!(model.record().status, Status::IterationLimit);
                 let verdict = verify(&model, &data).unwrap();
                 let provable = method != Method::Kozinec && rule != Rule::Worst;
-                assert!(verdict.holds() || !provable, "{:?}", verdict.objections);
+                assert!(verdict.holds() || !provable, "{:?}", verdict.objections());
             }
         }
     }
@@ -584,7 +584,7 @@ fn a_watcher_can_stop_a_run_and_the_bound_still_holds() {
                 assert_eq!(model.record().status, Status::Stopped);
                 assert_eq!(notebook.steps.len(), stop_after);
                 let verdict = verify(&model, &data).unwrap();
-                assert!(verdict.holds(), "{:?}", verdict.objections);
+                assert!(verdict.holds(), "{:?}", verdict.objections());
             }
         }
     }

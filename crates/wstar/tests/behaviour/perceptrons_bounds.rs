@@ -67,7 +67,7 @@ fn holds(model: &Model, data: &Dataset) {
     assert!(
         verdict.holds(),
         "{:?}\n{:?}",
-        verdict.objections,
+        verdict.objections(),
         model.certificate()
     );
     assert!(model.certificate().holds());

@@ -48,11 +48,11 @@ fn all_rows(model: &Model) -> Dataset {
 /// The rows that the model was trained on: all, except those that were held out.
 fn training_rows(model: &Model) -> Dataset {
     let common = model.settings().common();
-    let Some(share) = common.holdout else {
+    let Some(share) = common.holdout() else {
         return all_rows(model);
     };
     let raw = read(&Source::parse(data_set(model)).unwrap(), &ReadOptions::default()).unwrap();
-    let (train, _) = split_raw(raw, &Preparation::default(), share, common.seed).unwrap();
+    let (train, _) = split_raw(raw, &Preparation::default(), share, common.seed()).unwrap();
     let how = Applied {
         with_target: true,
         ..Applied::default()
@@ -106,7 +106,7 @@ fn certificates_of_version_1_are_verified() {
             verification.holds(),
             model.certificate().holds(),
             "{name}: {:?}",
-            verification.objections
+            verification.objections()
         );
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn add(outcome: &mut Outcome, data: &Dataset, reduction: &Subproblems
             _ => Diagnostics::new(&rows, layout, &parameters),
         });
     if let Some(Ok(solved)) = &solved {
-        outcome.least_squares = Some(solved.report.clone());
+        outcome.least_squares = Some(solved.report().clone());
     }
     if let Some(reason) = invalid(outcome, data, reduction) {
         outcome.fit.notes.push(Note::NoStandardErrors(reason));
