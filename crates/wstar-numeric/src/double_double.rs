@@ -14,9 +14,9 @@ use crate::dispatch::widest;
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct DoubleDouble {
     /// The nearest `f64`.
-    pub(crate) high: f64,
+    pub high: f64,
     /// The remainder.
-    pub(crate) low: f64,
+    pub low: f64,
 }
 
 /// fl(a + b) and its rounding error.
@@ -61,18 +61,6 @@ fn split(a: f64) -> (f64, f64) {
 impl DoubleDouble {
     /// Zero.
     pub const ZERO: DoubleDouble = DoubleDouble { high: 0.0, low: 0.0 };
-
-    /// The nearest `f64`.
-    #[inline]
-    pub fn high(self) -> f64 {
-        self.high
-    }
-
-    /// The remainder.
-    #[inline]
-    pub fn low(self) -> f64 {
-        self.low
-    }
 
     /// a·b, exactly.
     #[inline]

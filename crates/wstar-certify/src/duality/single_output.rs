@@ -113,9 +113,9 @@ impl Span<'_> {
         design.add_rows_compensated(range, &powers, &mut sums[..features], &mut errors[..features]);
         if let (Some(sum), Some(error)) = (sums.get_mut(features), errors.get_mut(features)) {
             let own = sum_scaled(1.0, alphas);
-            let (total, rounding) = two_sum(*sum, own.high());
+            let (total, rounding) = two_sum(*sum, own.high);
             *sum = total;
-            *error += rounding + own.low();
+            *error += rounding + own.low;
         }
     }
 

@@ -181,7 +181,7 @@ fn report(
         own.map(|(&i, p)| p.scaled(f64::from(signed.signs[i]))).fold(
             DoubleDouble::from(f64::INFINITY),
             |least, p| {
-                if (p - least).high() < 0.0 || least.high().is_infinite() {
+                if (p - least).high < 0.0 || least.high.is_infinite() {
                     p
                 } else {
                     least
@@ -209,7 +209,7 @@ fn report(
     weights
         .iter()
         .for_each(|&w| square += DoubleDouble::product(w, w));
-    let primal = if least.high() > 0.0 {
+    let primal = if least.high > 0.0 {
         square.value() / 2.0
     } else {
         f64::INFINITY

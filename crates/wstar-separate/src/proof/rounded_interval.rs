@@ -81,7 +81,7 @@ fn score_below(row: Row<'_>, y: f64, weights: &[f64], intercept: f64) -> f64 {
     // `errors` is summed in double precision: its terms are at most 2⁻⁵³ of the sizes, so its rounding
     // error is of order n·2⁻¹⁰⁶.
     let bound = terms * terms * (size * ERROR + UNDERFLOW);
-    let below = y * score.high() - (score.low().abs() + bound);
+    let below = y * score.high - (score.low.abs() + bound);
     if below.is_nan() {
         f64::NEG_INFINITY
     } else {
@@ -186,7 +186,7 @@ impl Point {
         for &(_, multiplier) in list {
             total = total + multiplier;
         }
-        if !(total.high() > 0.0 && total.high().is_finite()) {
+        if !(total.high > 0.0 && total.high.is_finite()) {
             return false;
         }
         for &(i, multiplier) in list {
@@ -205,7 +205,7 @@ impl Point {
             signed.design.row(i).for_each(|j, x| {
                 let term = share * x;
                 self.sum[j] += term;
-                self.size[j] += term.high().abs();
+                self.size[j] += term.high.abs();
             });
             self.terms += 1.0;
         }
@@ -218,7 +218,7 @@ impl Point {
             .sum
             .iter()
             .zip(&self.size)
-            .map(|(sum, size)| (sum.high().abs() + sum.low().abs() + bound(size)) * (1.0 + ROUNDING))
+            .map(|(sum, size)| (sum.high.abs() + sum.low.abs() + bound(size)) * (1.0 + ROUNDING))
             .collect();
         let norm = norm_above(&above);
         if norm.is_nan() {

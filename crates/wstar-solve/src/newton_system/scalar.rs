@@ -156,7 +156,7 @@ impl Scalar for DoubleDouble {
     type Factor = DoubleDoubleCholesky;
 
     fn value(self) -> f64 {
-        self.high()
+        self.high
     }
 
     fn scores(design: &Design, rows: Range<usize>, layout: Layout, at: &[Self], out: &mut [Self]) {
@@ -194,7 +194,7 @@ impl Scalar for DoubleDouble {
             x[..layout.features].fill(0.0);
             design.row(i).for_each(|j, value| x[j] = value);
             for (j, &value) in x.iter().enumerate() {
-                if value != 0.0 && h.high() != 0.0 {
+                if value != 0.0 && h.high != 0.0 {
                     let own = j * width + j..(j + 1) * width;
                     add_products(h * value, &x[j..], &mut sums[own.clone()], &mut errors[own]);
                 }
