@@ -236,6 +236,9 @@ pub(crate) fn certificate(certificate: &Certificate, holds: bool, classes: &Clas
                 .map(|part| part.relative_gap)
                 .fold(f64::MIN, f64::max);
             add("relative_gap", known(worst));
+            if let Some(reach) = parts.iter().filter_map(|part| part.reach).reduce(f64::min) {
+                add("reach", reach.into());
+            }
             if parts.len() > 1 {
                 let part = |part: &DualityGap| {
                     json!({"primal": part.primal, "dual": part.dual, "gap": part.gap,

@@ -166,6 +166,8 @@ pub enum Quantity {
     Margin,
     /// The upper end of the interval of the margin.
     UpperEnd,
+    /// The range of parameters that a bound covers.
+    Reach,
 }
 
 impl Quantity {
@@ -181,6 +183,7 @@ impl Quantity {
             Quantity::Bound => [Quantity::Bound],
             Quantity::Margin => [Quantity::Margin],
             Quantity::UpperEnd => [Quantity::UpperEnd],
+            Quantity::Reach => [Quantity::Reach],
         })
     }
 }
@@ -197,6 +200,7 @@ impl fmt::Display for Quantity {
             Quantity::Bound => "the bound",
             Quantity::Margin => "the margin",
             Quantity::UpperEnd => "the upper end of the interval",
+            Quantity::Reach => "the range of parameters",
         })
     }
 }

@@ -30,6 +30,12 @@ widest! {
     /// Whether any value is outside [−`limit`, `limit`] or NaN.
     pub fn any_beyond<T>(x: &[T], limit: f64) -> bool = any_beyond_plain;
 
+    /// `largest[j] = max(largest[j], |xᵢⱼ|)` over contiguous rows of length `largest.len()`. A NaN is ignored.
+    pub fn add_magnitudes<T>(x: &[T], largest: &mut [f64]) -> () = add_magnitudes_plain;
+
+    /// `max |xⱼ|`, at least 0. A NaN is ignored.
+    pub fn magnitude<T>(x: &[T]) -> f64 = magnitude_plain;
+
     /// `‖x‖²`.
     pub fn squared_norm<T>(x: &[T]) -> f64 = squared_norm_plain;
 
@@ -149,6 +155,47 @@ fn any_beyond_plain<T: Copy + Into<f64>>(x: &[T], limit: f64) -> bool {
 }
 
 #[inline(always)]
+fn add_magnitudes_plain<T: Copy + Into<f64>>(x: &[T], largest: &mut [f64]) {
+    /// Rows that are combined before `largest` is updated, so that it is read and written less often.
+    const ROWS: usize = 4;
+    let width = largest.len();
+    if width == 0 {
+        return;
+    }
+    let size = |x: T| -> f64 { x.into().abs() };
+    let greater = |a: f64, b: f64| if b > a { b } else { a };
+    let fours = x.chunks_exact(ROWS * width);
+    for row in fours.remainder().chunks_exact(width) {
+        for (largest, &x) in largest.iter_mut().zip(row) {
+            *largest = greater(*largest, size(x));
+        }
+    }
+    for rows in fours {
+        let (ab, cd) = rows.split_at(2 * width);
+        let ((a, b), (c, d)) = (ab.split_at(width), cd.split_at(width));
+        for ((((largest, &a), &b), &c), &d) in largest.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let upper = greater(greater(0.0, size(a)), size(b));
+            let lower = greater(greater(0.0, size(c)), size(d));
+            *largest = greater(*largest, greater(upper, lower));
+        }
+    }
+}
+
+#[inline(always)]
+fn magnitude_plain<T: Copy + Into<f64>>(x: &[T]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (blocks, rest) = x.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            let size = block[lane].into().abs();
+            lanes[lane] = if size > lanes[lane] { size } else { lanes[lane] };
+        }
+    }
+    let rest = rest.iter().map(|&x| x.into().abs());
+    rest.chain(lanes).fold(0.0, f64::max)
+}
+
+#[inline(always)]
 fn squared_norm_plain<T: Copy + Into<f64>>(x: &[T]) -> f64 {
     let blocks = x.chunks_exact(LANES);
     let tail: f64 = blocks.remainder().iter().map(|&a| a.into() * a.into()).sum();
@@ -191,6 +238,8 @@ mod tests {
             prop_assert_eq!(dot(&x, &w).to_bits(), dot_plain(&x, &w).to_bits());
             prop_assert_eq!(squared_norm(&x).to_bits(), squared_norm_plain(&x).to_bits());
 
+            prop_assert_eq!(magnitude(&x), x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs())));
+
             let any = x.iter().zip(&w).any(|(x, w)| 0.5 * x.abs() > *w);
             prop_assert_eq!(exceeds(0.5, &x, &w), any);
 
@@ -212,6 +261,11 @@ mod tests {
             let x = &values[..rows * width];
             let mut out = vec![1.0; rows];
             scores(x, &w, &mut out);
+            let mut largest = vec![2.5; width];
+            add_magnitudes(x, &mut largest);
+            for (j, largest) in largest.iter().enumerate() {
+                prop_assert_eq!(*largest, (0..rows).fold(2.5, |most: f64, i| most.max(x[i * width + j].abs())));
+            }
             let mut squares_of = vec![1.0; rows];
             squares(x, &w, &mut squares_of);
             let scales: Vec<f64> = (0..rows).map(|i| if zeros >> (i % 32) & 1 == 0 { 0.0 } else { 0.3 * i as f64 }).collect();

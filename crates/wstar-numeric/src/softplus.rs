@@ -2,7 +2,7 @@
 //!
 //! With t = e^(−|m|), log(1 + t) = 2·artanh(s) for s = t/(2 + t), a power series in s² ≤ 1/9. The exponential is a power of
 //! two times a Taylor polynomial on |r| ≤ ½·log 2. Both need only sums and products, which vectorise, and are accurate to a
-//! few units in the last place.
+//! few units in the last place: the exponential to [`EXP_ERROR`], the probabilities to [`SHARE_ERROR`].
 #![allow(unsafe_code)]
 
 use crate::dispatch::widest;
@@ -12,9 +12,20 @@ widest! {
     /// `curvatures` = p(1 − p).
     pub fn losses<T>(margins: &[T], values: &mut [f64], wrongs: &mut [f64], curvatures: &mut [f64]) -> () = losses_plain;
 
+    /// e^x for each x ≤ 0; 0 for x < −708.
+    pub fn exponentials_of<T>(x: &[T], out: &mut [f64]) -> () = exponentials_of_plain;
+
     /// p·log p + (1 − p)·log(1 − p) for each p; 0 at p = 0 and p = 1, and infinite outside [0, 1] and for NaN.
     pub fn entropies<T>(shares: &[T], out: &mut [f64]) -> () = entropies_plain;
 }
+
+/// The relative error of the exponential. Derived: 4u with u = 2⁻⁵³; `wstar-check` has the proof for the same algorithm
+/// (`elementary.rs`).
+pub const EXP_ERROR: f64 = 4.0 / (1u64 << 53) as f64;
+
+/// The relative error of the smaller of p and 1 − p, and of p(1 − p). Derived: e = e^(−|m|) errs by 4u, 1/(1 + e) by 4u + 2u,
+/// each product by u: below 16u.
+pub const SHARE_ERROR: f64 = 16.0 / (1u64 << 53) as f64;
 
 /// The number of margins processed side by side. Derived: one AVX-512 register has eight doubles.
 const LANES: usize = 8;
@@ -49,6 +60,15 @@ fn entropies_plain<T: Copy + Into<f64>>(shares: &[T], out: &mut [f64]) {
         let mut p = [0.0; LANES];
         p.iter_mut().zip(shares).for_each(|(p, &share)| *p = share.into());
         out.copy_from_slice(&entropy(p)[..shares.len()]);
+    }
+}
+
+#[inline(always)]
+fn exponentials_of_plain<T: Copy + Into<f64>>(x: &[T], out: &mut [f64]) {
+    for (x, out) in x.chunks(LANES).zip(out.chunks_mut(LANES)) {
+        let mut lanes = [0.0; LANES];
+        lanes.iter_mut().zip(x).for_each(|(lane, &x)| *lane = x.into());
+        out.copy_from_slice(&exponentials(lanes)[..x.len()]);
     }
 }
 
@@ -236,6 +256,22 @@ mod tests {
             let mut plain = found.clone();
             let [values, wrongs, curvatures] = &mut plain;
             losses_plain(&margins, values, wrongs, curvatures);
+            prop_assert_eq!(plain, found);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn exponentials_agree_with_the_standard_function(x in prop::collection::vec(prop_oneof![-40.0..0.0f64, -800.0..0.0f64], 0..40)) {
+            let mut found = vec![1.0; x.len()];
+            exponentials_of(&x, &mut found);
+            for (x, found) in x.iter().zip(&found) {
+                let known = if *x < -708.0 { 0.0 } else { x.exp() };
+                // Derived: 4 units of rounding of ours and half of one of the standard function.
+                prop_assert!((found - known).abs() <= 4.5 * 0.5 * f64::EPSILON * known, "{x}: {found}, not {known}");
+            }
+            let mut plain = vec![1.0; x.len()];
+            exponentials_of_plain(&x, &mut plain);
             prop_assert_eq!(plain, found);
         }
     }

@@ -88,8 +88,12 @@ pub fn claim(certificate: &Certificate, classes: &Classes) -> String {
                 1 => String::new(),
                 parts => format!(" in each of {parts} problems"),
             };
+            let reach = parts.iter().filter_map(|part| part.reach).reduce(f64::min);
+            let among = reach.map_or_else(String::new, |reach| {
+                format!("; columns are dependent up to rounding, so only weights up to {reach} times as large are covered")
+            });
             format!(
-                "within {} of the optimum{of} (P {primal:.10}, D {dual:.10})",
+                "within {} of the optimum{of} (P {primal:.10}, D {dual:.10}){among}",
                 number(worst.max(0.0)),
             )
         }
