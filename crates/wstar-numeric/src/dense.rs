@@ -38,9 +38,6 @@ widest! {
 
     /// `‖x‖²`.
     pub fn squared_norm<T>(x: &[T]) -> f64 = squared_norm_plain;
-
-    /// Whether `scale·|xⱼ| > boundsⱼ` for any j.
-    pub fn exceeds<T>(scale: f64, x: &[T], bounds: &[f64]) -> bool = exceeds_plain;
 }
 
 #[inline(always)]
@@ -209,13 +206,6 @@ fn squared_norm_plain<T: Copy + Into<f64>>(x: &[T]) -> f64 {
     add_lanes(lanes) + tail
 }
 
-#[inline(always)]
-fn exceeds_plain<T: Copy + Into<f64>>(scale: f64, x: &[T], bounds: &[f64]) -> bool {
-    // No early exit, so that the loop vectorises.
-    let pairs = x.iter().zip(bounds);
-    pairs.fold(false, |any, (&x, &bound)| any | (scale * x.into().abs() > bound))
-}
-
 /// The sum of the lanes, in a fixed order.
 pub(super) fn add_lanes(lanes: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = lanes;
@@ -239,9 +229,6 @@ mod tests {
             prop_assert_eq!(squared_norm(&x).to_bits(), squared_norm_plain(&x).to_bits());
 
             prop_assert_eq!(magnitude(&x), x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs())));
-
-            let any = x.iter().zip(&w).any(|(x, w)| 0.5 * x.abs() > *w);
-            prop_assert_eq!(exceeds(0.5, &x, &w), any);
 
             let mut moved = w.clone();
             axpy(0.5, &x, &mut moved);

@@ -8,7 +8,7 @@
 //! - [`row_times_matrix`], [`block_times_matrix`]: one row, or a block of dense rows, against several vectors at once.
 //! - [`gram`], [`second_moments`]: weighted Gram matrices; all second moments of (x, 1, y).
 //! - `register_tile`: the innermost loop of both, a tile of products held in registers.
-//! - [`softplus`]: log(1 + e^(−m)) with its derivatives, and binary entropies, for many margins at once.
+//! - [`softplus`]: log(1 + e^(−m)) with its derivatives, and exponentials, for many numbers at once.
 //! - [`find_rare`]: a search for a rare value in a long column.
 //!
 //! Arithmetic and factorisations:

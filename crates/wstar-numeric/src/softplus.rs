@@ -14,9 +14,6 @@ widest! {
 
     /// e^x for each x ≤ 0; 0 for x < −708.
     pub fn exponentials_of<T>(x: &[T], out: &mut [f64]) -> () = exponentials_of_plain;
-
-    /// p·log p + (1 − p)·log(1 − p) for each p; 0 at p = 0 and p = 1, and infinite outside [0, 1] and for NaN.
-    pub fn entropies<T>(shares: &[T], out: &mut [f64]) -> () = entropies_plain;
 }
 
 /// The relative error of the exponential. Derived: 4u with u = 2⁻⁵³; `wstar-check` has the proof for the same algorithm
@@ -55,41 +52,12 @@ fn losses_plain<T: Copy + Into<f64>>(
 }
 
 #[inline(always)]
-fn entropies_plain<T: Copy + Into<f64>>(shares: &[T], out: &mut [f64]) {
-    for (shares, out) in shares.chunks(LANES).zip(out.chunks_mut(LANES)) {
-        let mut p = [0.0; LANES];
-        p.iter_mut().zip(shares).for_each(|(p, &share)| *p = share.into());
-        out.copy_from_slice(&entropy(p)[..shares.len()]);
-    }
-}
-
-#[inline(always)]
 fn exponentials_of_plain<T: Copy + Into<f64>>(x: &[T], out: &mut [f64]) {
     for (x, out) in x.chunks(LANES).zip(out.chunks_mut(LANES)) {
         let mut lanes = [0.0; LANES];
         lanes.iter_mut().zip(x).for_each(|(lane, &x)| *lane = x.into());
         out.copy_from_slice(&exponentials(lanes)[..x.len()]);
     }
-}
-
-#[inline(always)]
-fn entropy(p: Lanes) -> Lanes {
-    // t = min(p, 1 − p). The subtraction is exact for p > ½.
-    let t = map(p, |p| if p > 0.5 { 1.0 - p } else { p });
-    let large = both(t, logs_of_one_minus(t), |t, log| (1.0 - t) * log);
-    let small = both(t, logs(t), |t, log| t * log);
-    let mut sum = both(small, large, |small, large| small + large);
-    for lane in 0..LANES {
-        // `logs` does not handle subnormal numbers; their entropy is negligible.
-        let sum_or_zero = if t[lane] < f64::MIN_POSITIVE {
-            0.0
-        } else {
-            sum[lane]
-        };
-        let within = p[lane] >= 0.0 && p[lane] <= 1.0;
-        sum[lane] = if within { sum_or_zero } else { f64::INFINITY };
-    }
-    sum
 }
 
 #[inline(always)]
@@ -192,35 +160,6 @@ fn logs_of_one_plus(e: Lanes) -> Lanes {
     twice_artanh(map(e, |e| e / (2.0 + e)))
 }
 
-/// log(1 − t) for t in [0, ½].
-#[inline(always)]
-fn logs_of_one_minus(t: Lanes) -> Lanes {
-    twice_artanh(map(t, |t| -t / (2.0 - t)))
-}
-
-/// log t for positive normal numbers: t = 2ᵏ·m with m between √½ and √2.
-#[inline(always)]
-fn logs(t: Lanes) -> Lanes {
-    const ONE: u64 = 1023 << 52;
-    const FRACTION: u64 = (1 << 52) - 1;
-    /// log 2 as in [`exponentials`].
-    const LOG_2: (f64, f64) = (0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10);
-    /// 2⁵²: setting its low bits to an integer below 2⁵² adds that integer.
-    const COUNT: f64 = (1u64 << 52) as f64;
-    let (mut power, mut rest) = ([0.0; LANES], [0.0; LANES]);
-    for lane in 0..LANES {
-        let bits = t[lane].to_bits();
-        let fraction = f64::from_bits(bits & FRACTION | ONE);
-        let exponent = f64::from_bits(COUNT.to_bits() | bits >> 52) - COUNT - 1023.0;
-        let upper = fraction > std::f64::consts::SQRT_2;
-        rest[lane] = if upper { 0.5 * fraction } else { fraction };
-        power[lane] = if upper { exponent + 1.0 } else { exponent };
-    }
-    let log = twice_artanh(map(rest, |m| (m - 1.0) / (m + 1.0)));
-    let low = both(log, power, |log, k| log + k * LOG_2.1);
-    both(low, power, |low, k| low + k * LOG_2.0)
-}
-
 /// log((1 + s)/(1 − s)) for s² ≤ 1/9.
 #[inline(always)]
 fn twice_artanh(s: Lanes) -> Lanes {
@@ -274,32 +213,6 @@ mod tests {
             exponentials_of_plain(&x, &mut plain);
             prop_assert_eq!(plain, found);
         }
-    }
-
-    proptest! {
-        #[test]
-        fn entropies_agree_with_the_standard_functions(
-            shares in prop::collection::vec(prop_oneof![0.0..1.0f64, (-700.0..0.0f64).prop_map(f64::exp)], 0..40),
-        ) {
-            let mut found = vec![1.0; shares.len()];
-            entropies(&shares, &mut found);
-            for (p, found) in shares.iter().zip(&found) {
-                let t = p.min(1.0 - p);
-                let known = t * t.ln() + (1.0 - t) * (-t).ln_1p();
-                prop_assert!((found - known).abs() <= 1e-15 * known.abs() + 1e-307, "{p}: {found}, not {known}");
-            }
-            let mut plain = vec![1.0; shares.len()];
-            entropies_plain(&shares, &mut plain);
-            prop_assert_eq!(plain, found);
-        }
-    }
-
-    #[test]
-    fn entropies_outside_the_unit_interval_are_infinite() {
-        let mut found = [1.0; 6];
-        entropies(&[0.0, 1.0, 0.5, -1e-300, 1.0 + 1e-15, f64::NAN], &mut found);
-        let (half, beyond) = (-std::f64::consts::LN_2, f64::INFINITY);
-        assert_eq!(found, [0.0, 0.0, half, beyond, beyond, beyond]);
     }
 
     #[test]

@@ -18,9 +18,13 @@ use crate::tolerance::Tolerance;
 use wstar_data::error::Result;
 use wstar_numeric::double_double::{Compensated, sum_scaled};
 
-/// The share of S below which P no longer is the scale. Derived: 2⁻²⁰ with a tolerance of 10⁻⁶ requires a gap of 10⁻¹²·S, which
-/// rounding permits.
-const SHARE: f64 = 1.0 / 1048576.0;
+/// The share of S below which P no longer is the scale, without a penalty. Derived: 2⁻²⁰ with a tolerance of 10⁻⁶ requires a gap
+/// of 10⁻¹²·S, which rounding permits where the model fits all rows exactly.
+const SHARE: f64 = 1.0 / (1u64 << 20) as f64;
+
+/// The same with a penalty, which keeps P above 0. Derived: for separable classes P stays bounded while S grows with C, and P must
+/// remain the scale up to C = 10¹⁰.
+const PENALIZED_SHARE: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Counters the rounding of S, so that the result is a lower bound. Derived: compensated sums of at most 10⁹ rows err by less.
 const ROUNDED_DOWN: f64 = 1.0 - 1e-6;
@@ -192,8 +196,13 @@ impl Baseline {
         if found > 0.0 { ROUNDED_DOWN * found } else { 0.0 }
     }
 
-    /// The least scale of a relative gap: min(1, 2⁻²⁰·S).
+    /// The least scale of a relative gap: 2⁻²⁰·S, or 2⁻⁴⁰·S with a penalty.
     pub fn least_scale(&self, problem: &Problem) -> f64 {
-        (SHARE * self.objective(problem)).min(1.0)
+        let share = if problem.penalty().is_none() {
+            SHARE
+        } else {
+            PENALIZED_SHARE
+        };
+        share * self.objective(problem)
     }
 }

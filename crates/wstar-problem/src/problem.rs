@@ -143,12 +143,6 @@ impl Problem {
         self.loss.is_convex() && !self.firth
     }
 
-    /// Whether the problem is a linear programme, with an optimal vertex whose multipliers prove it to the last digit.
-    #[inline]
-    pub fn has_vertices(&self) -> bool {
-        self.penalty.is_none() && !self.loss.is_smooth()
-    }
-
     /// The penalty of parameter `j`: [`Penalty::NONE`] for a free intercept.
     #[inline]
     pub fn penalty_of(&self, j: usize) -> Penalty {

@@ -339,17 +339,41 @@ fn prove(
         return Ok(Bound::NOTHING);
     }
     let inwards = matches!(precision, Precision::Careful { inwards: true });
-    let movable = match claim.problem.loss().is_smooth() || inwards {
-        true => Movable::Sample,
-        false => Movable::Stored,
-    };
+    if !claim.problem.loss().is_smooth() && !inwards {
+        return change(blocks, claim, sums, precision, Movable::Stored, least, target);
+    }
+    let mut best = Bound::NOTHING;
+    let few = moved_rows::one_in(claim, sums.rows, Movable::Few);
+    let can_suffice = claim.problem.penalty().is_none() || target.is_reached(blocks, claim, sums, least)?;
+    if can_suffice && few > moved_rows::one_in(claim, sums.rows, Movable::Sample) {
+        best = change(blocks, claim, sums, precision, Movable::Few, least, target)?;
+        if target.is_reached(blocks, claim, sums, best.gap)? {
+            return Ok(best);
+        }
+    }
+    let sample = change(blocks, claim, sums, precision, Movable::Sample, least, target)?;
+    Ok(best.or(sample))
+}
+
+/// Bounds the gap after the multipliers of some rows have changed. `least` is the bound without the constraints.
+fn change(
+    blocks: &mut dyn Blocks,
+    claim: &Claim<'_>,
+    sums: &RowSums,
+    precision: Precision,
+    movable: Movable,
+    least: f64,
+    target: &mut Target,
+) -> Result<Bound> {
+    let constrained = Constrained::of(claim.problem);
+    let inwards = matches!(precision, Precision::Careful { inwards: true });
     let rows = MovedRows::draw(blocks, claim, sums.rows, movable, inwards)?;
     // The defects of the moving rows are counted anew.
     let others = match movable {
         Movable::Stored => sums.defects,
-        Movable::Sample => sums.defects + sums.stored_defects,
+        Movable::Few | Movable::Sample => sums.defects + sums.stored_defects,
     };
-    let recomputed = matches!(precision, Precision::Fast) && movable == Movable::Sample;
+    let recomputed = matches!(precision, Precision::Fast) && movable != Movable::Stored;
     let bound = |moved: &moved_rows::Moved| match constrained {
         Constrained::None => Bound {
             gap: column_defects::gap(claim, sums, others + moved.defects, &moved.products),
@@ -373,6 +397,9 @@ fn prove(
     let can_suffice = target.is_reached(blocks, claim, sums, least)?;
     if constrained != Constrained::None && (can_suffice || claim.problem.penalty().is_none()) {
         best = bound(&moved);
+    }
+    if movable == Movable::Few {
+        return Ok(best);
     }
     let penalty = claim.problem.penalty();
     let passes: &[Fitted] = match penalty.l1 > 0.0 && penalty.l2 == 0.0 {

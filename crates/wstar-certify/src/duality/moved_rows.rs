@@ -25,6 +25,8 @@ use wstar_problem::objective::Blocks;
 
 /// The least number of changed rows per parameter. Heuristic: conditioning of G against time; not measured yet.
 const ROWS_EACH: u64 = 20;
+/// The fewest rows that are changed. Heuristic: enough that some have slack; not measured yet.
+const FEW_ROWS: u64 = 256;
 /// The most changed rows. Cap: with more rows the gap is wider than [`ONE_IN`] times P − P\*.
 const MOST_ROWS: u64 = 1 << 18;
 /// Ranges of the rows that are summed in parallel. Heuristic: parallelism against one Gram matrix per range; not measured yet.
@@ -65,16 +67,25 @@ pub(super) enum Duals {
 pub(super) enum Movable {
     /// Those with a stored multiplier.
     Stored,
-    /// A sample.
+    /// A few, which suffice for a move onto constraints that are nearly satisfied.
+    Few,
+    /// A sample of one row in [`ONE_IN`].
     Sample,
 }
 
 /// One row in this many is changed.
-fn one_in(claim: &Claim<'_>, rows: u64) -> u64 {
-    let layout = claim.problem.layout();
-    let enough = (rows / ONE_IN)
-        .max(ROWS_EACH * layout.width() as u64)
-        .min(MOST_ROWS);
+pub(super) fn one_in(claim: &Claim<'_>, rows: u64, movable: Movable) -> u64 {
+    let problem = claim.problem;
+    let width = if movable == Movable::Few && !problem.penalty().is_none() {
+        1
+    } else {
+        problem.layout().width() as u64
+    };
+    let share = match movable {
+        Movable::Sample => rows / ONE_IN,
+        _ => FEW_ROWS,
+    };
+    let enough = share.max(ROWS_EACH * width).min(MOST_ROWS);
     (rows / enough.max(1)).max(1)
 }
 
@@ -93,7 +104,7 @@ impl MovedRows {
         movable: Movable,
         inwards: bool,
     ) -> Result<Self> {
-        let one_in = one_in(claim, rows);
+        let one_in = one_in(claim, rows, movable);
         let mut parts: Vec<MovedRows> = Vec::new();
         claim.pass(blocks, &mut |rows, first| {
             let is_moved = |i: &usize| {
@@ -101,7 +112,7 @@ impl MovedRows {
                 rows.weights.get(*i) > 0.0
                     && match movable {
                         Movable::Stored => true,
-                        Movable::Sample => is_chosen(row, one_in),
+                        Movable::Few | Movable::Sample => is_chosen(row, one_in),
                     }
             };
             let picked: Vec<usize> = match movable {
@@ -111,7 +122,7 @@ impl MovedRows {
                     .map(|&(row, _)| (row - first) as usize)
                     .filter(is_moved)
                     .collect(),
-                Movable::Sample => (0..rows.len()).filter(is_moved).collect(),
+                Movable::Few | Movable::Sample => (0..rows.len()).filter(is_moved).collect(),
             };
             let own = MovedRows {
                 design: rows.design.select(&picked),

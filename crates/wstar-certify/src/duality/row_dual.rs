@@ -345,3 +345,81 @@ pub(super) fn value(loss: LossName, y: f64, score: Score) -> (f64, f64) {
 
 /// The relative error of a computed loss. Derived: a few units of rounding, and a logarithm that is accurate to as many.
 pub(super) const VALUE_ERROR: f64 = 1e-13;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wstar_problem::loss::Quantile;
+
+    fn losses() -> impl Strategy<Value = LossName> {
+        prop::sample::select(vec![
+            LossName::Squared,
+            LossName::Logistic,
+            LossName::Hinge,
+            LossName::SquaredHinge,
+            LossName::ModifiedHuber,
+            LossName::Absolute,
+            LossName::Quantile(Quantile::new(0.3).unwrap()),
+        ])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        /// The definition of the defect is cℓ(z) + cℓ*(−α/c) + αz.
+        #[test]
+        fn defects_are_those_of_fenchels_inequality(
+            loss in losses(),
+            c in 0.1..10.0f64,
+            y in -3.0..3.0f64,
+            z in -4.0..4.0f64,
+            share in 0.01..0.99f64,
+        ) {
+            let y = match loss {
+                LossName::Squared | LossName::Absolute | LossName::Quantile(_) => y,
+                _ => y.signum(),
+            };
+            let own = Multiplier::of_share(loss, c, y, share);
+            let score = Score { value: z.into(), error: 0.0 };
+            let residual = Residual::new(loss, y, score, Rounding::BINARY64);
+            let found = own.defect(loss, c, 0.0, residual, Rounding::BINARY64);
+            let alpha = sign(loss, y) * own.value();
+            let defined = on_loss!(loss, l => c * l.value(y, z) + c * l.conjugate(y, -alpha / c) + alpha * z, softmax => 0.0);
+            let rounding = 1e-12 * c * (1.0 + z * z + y * y) * (1.0 + share / (1.0 - share)).powi(2);
+            prop_assert!(found >= defined - rounding, "{found} is below {defined}");
+            // The bound on the relative entropy is wide far from 0.
+            let wide = if loss == LossName::Logistic { 20.0 } else { 1.0 + 1e-5 };
+            prop_assert!(found <= wide * defined.max(0.0) + rounding, "{found} is far above {defined}");
+        }
+
+        /// A radius covers all multipliers within it, and an error all scores.
+        #[test]
+        fn intervals_are_covered(
+            loss in losses(),
+            y in -3.0..3.0f64,
+            z in -4.0..4.0f64,
+            share in 0.05..0.95f64,
+            part in 0.0..1.0f64,
+            error in 0.0..0.04f64,
+            (at, off) in (-1.0..1.0f64, -1.0..1.0f64),
+        ) {
+            let c = 1.0;
+            let y = match loss {
+                LossName::Squared | LossName::Absolute | LossName::Quantile(_) => y,
+                _ => y.signum(),
+            };
+            let own = Multiplier::of_share(loss, c, y, share);
+            let radius = 0.9 * part * own.slack(loss, c).min(1.0);
+            let of = |z: f64, error: f64| Residual::new(loss, y, Score { value: z.into(), error }, Rounding::BINARY64);
+            let bound = own.defect(loss, c, radius, of(z, error), Rounding::BINARY64);
+            let moved = Multiplier { high: own.value() + at * radius, low: 0.0 };
+            let inside = moved.defect(loss, c, 0.0, of(z + off * error, 0.0), Rounding::BINARY64);
+            let rounding = if loss == LossName::Logistic { 1e-9 } else { 1e-12 };
+            // For the logistic loss both are bounds; the smaller interval has at least the definition.
+            let alpha = sign(loss, y) * moved.value();
+            let at = z + off * error;
+            let defined = on_loss!(loss, l => l.value(y, at) + l.conjugate(y, -alpha) + alpha * at, softmax => 0.0);
+            prop_assert!(bound >= defined - rounding, "{bound} is below {defined}, {inside}");
+        }
+    }
+}

@@ -119,3 +119,92 @@ fn bounds_hold_far_from_zero_and_a_wrong_roundoff_is_found() {
     }
     assert!(violated > 0, "a roundoff of 1e-40 passes");
 }
+
+/// Prints the time of a certificate: cargo test -p wstar-certify --release -- --ignored --nocapture
+#[test]
+#[ignore = "prints times"]
+fn time_of_a_certificate() {
+    use wstar_data::run::{Budget, Unwatched};
+    use wstar_problem::objective::{Objective, Validation};
+    use wstar_solve::{Control, Newton, Solver};
+    let (n, d) = (200_000, 50);
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let x: Vec<f64> = (0..n * d).map(|_| random.random::<f64>() - 0.5).collect();
+    for (loss, penalty) in [
+        (LossName::Squared, Penalty::L2),
+        (LossName::Squared, Penalty::NONE),
+        (LossName::Logistic, Penalty::L2),
+        (LossName::Logistic, Penalty::NONE),
+        (LossName::Squared, Penalty::L1),
+    ] {
+        let y: Vec<f64> = (0..n)
+            .map(|i| {
+                let z = x[i * d] - x[i * d + 1] + random.random::<f64>() - 0.5;
+                if loss == LossName::Squared { z } else { z.signum() }
+            })
+            .collect();
+        let design = Design::Dense64(Dense::new(x.clone(), n, d).unwrap());
+        let mut rows = Rows {
+            design: &design,
+            targets: y.as_slice().into(),
+            weights: Weights::Same(1.0),
+        };
+        let layout = Layout {
+            outputs: 1,
+            features: d,
+            intercept: true,
+        };
+        let problem = Problem::new(loss, penalty, Intercept::Free, layout).unwrap();
+        let at = if penalty.l1 > 0.0 {
+            vec![0.0; d + 1]
+        } else {
+            let mut objective = Objective::in_memory(problem, rows.borrowed(), Validation::Done);
+            let mut unwatched = Unwatched;
+            let mut control = Control::new(1e-9.into(), Budget::default(), &mut unwatched);
+            Newton::default()
+                .solve(&mut objective, &vec![0.0; d + 1], &mut control)
+                .unwrap()
+                .parameters
+        };
+        for _ in 0..3 {
+            let started = std::time::Instant::now();
+            let w = &at[..d];
+            let mut scores = vec![0.0; n];
+            design.scores(0..n, w, &mut scores);
+            let mut sum = vec![0.0; d];
+            design.add_rows(0..n, &scores, &mut sum);
+            let plain = started.elapsed();
+            let claim =
+                super::row_sums::Claim::new(&problem, &at, &DualPoint::Slopes, Rounding::BINARY64).unwrap();
+            let started = std::time::Instant::now();
+            let sums = super::fast_pass::gather(&mut rows, &claim).unwrap();
+            let pass = started.elapsed();
+            let started = std::time::Instant::now();
+            let moved = super::moved_rows::MovedRows::draw(
+                &mut rows,
+                &claim,
+                sums.rows,
+                super::moved_rows::Movable::Sample,
+                false,
+            )
+            .unwrap();
+            let drawn = started.elapsed();
+            let started = std::time::Instant::now();
+            let found = certify_rounded(
+                &mut rows,
+                &problem,
+                &at,
+                DualPoint::Slopes,
+                1e-6,
+                Rounding::BINARY64,
+            )
+            .unwrap();
+            println!(
+                "{loss:?} {penalty:?}: plain (one thread) {plain:?}, pass {pass:?}, draw {drawn:?} of {}, all {:?}, gap {:e}",
+                moved.len(),
+                started.elapsed(),
+                found.relative_gap
+            );
+        }
+    }
+}

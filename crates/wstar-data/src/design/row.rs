@@ -58,19 +58,6 @@ impl Row<'_> {
         }
     }
 
-    /// Whether `scale·|xⱼ| > boundsⱼ` for any entry.
-    pub fn exceeds(self, scale: f64, bounds: &[f64]) -> bool {
-        match self {
-            Row::Dense32(x) => dense::exceeds(scale, x, bounds),
-            Row::Dense64(x) => dense::exceeds(scale, x, bounds),
-            row => {
-                let mut any = false;
-                row.for_each(|j, x| any |= scale * x.abs() > bounds[j]);
-                any
-            }
-        }
-    }
-
     /// Prefetches the row's memory.
     #[inline]
     pub fn prefetch(self) {

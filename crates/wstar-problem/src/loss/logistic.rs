@@ -1,7 +1,7 @@
 //! log(1 + e^(−yz)): the negative log-likelihood of a label under the odds e^z.
 
 use crate::loss::Loss;
-use wstar_numeric::softplus::{entropies, losses};
+use wstar_numeric::softplus::losses;
 
 /// log(1 + e^(−yz)).
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,12 +37,6 @@ impl Loss for Logistic {
             return f64::INFINITY;
         }
         entropy(p) + entropy(1.0 - p)
-    }
-
-    #[inline]
-    fn conjugates(self, y: &[f64], slopes: &[f64], out: &mut [f64]) {
-        let probabilities: Vec<f64> = y.iter().zip(slopes).map(|(y, s)| -y * s).collect();
-        entropies(&probabilities, out);
     }
 
     #[inline]

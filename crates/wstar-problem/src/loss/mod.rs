@@ -40,13 +40,6 @@ pub trait Loss: Copy + Send + Sync {
     fn curvature(self, y: f64, z: f64) -> f64;
     /// The conjugate ℓ\*(y, s) = sup_z (s·z − ℓ(y, z)): +∞ where `s` is outside the closure of the slopes of ℓ.
     fn conjugate(self, y: f64, s: f64) -> f64;
-    /// [`Loss::conjugate`] of many rows.
-    #[inline]
-    fn conjugates(self, y: &[f64], slopes: &[f64], out: &mut [f64]) {
-        for ((&y, &s), out) in y.iter().zip(slopes).zip(out) {
-            *out = self.conjugate(y, s);
-        }
-    }
     /// The infimum and the supremum of the slopes: outside this interval the conjugate is +∞.
     fn slopes(self, y: f64) -> (f64, f64);
 
