@@ -10,7 +10,7 @@
 use crate::arithmetic::{Interval, IntervalSum};
 use crate::decimal::{at_most, interval};
 use crate::design::Row;
-use crate::hyperplane::sum;
+use crate::maximum_likelihood::sum;
 use crate::model::Model;
 use crate::mutant::Mutant;
 use crate::training_rows::TrainingRows;
@@ -22,12 +22,13 @@ const TOLERANCE: f64 = 1e-6;
 /// The relative deviation of a stated radius that rounding explains.
 const ROUNDING: f64 = 1e-9;
 
-/// x − c.
-fn from_centre(row: Row<'_>, centre: &[f64]) -> Vec<Interval> {
+/// x − c, and the square of its length.
+fn from_centre(row: Row<'_>, centre: &[f64]) -> (Vec<Interval>, Interval) {
     let mut x: Vec<Interval> = centre.iter().map(|&c| Interval::point(-c)).collect();
     row.entries()
         .for_each(|(j, value)| x[j] = Interval::point(value) + x[j]);
-    x
+    let square = squares(&x);
+    (x, square)
 }
 
 /// ‖x‖².
@@ -35,7 +36,8 @@ fn squares(x: &[Interval]) -> Interval {
     sum(x.iter().map(|x| x.square()))
 }
 
-/// Σλᵢ‖xᵢ − c‖² − ‖Σλᵢ(xᵢ − c)‖² as a lower radius, and the largest distance of a row of the class. 0 and the latter if these are no multipliers.
+/// Σλᵢ‖xᵢ − c‖² − ‖Σλᵢ(xᵢ − c)‖² as a lower radius, and the largest distance of a row of the class. 0 and the latter if these are
+/// no multipliers.
 pub(crate) fn radii(
     rows: &TrainingRows,
     class: usize,
@@ -43,10 +45,8 @@ pub(crate) fn radii(
     support: &[(u64, f64)],
 ) -> (Interval, Interval) {
     let of_class = |i: &usize| rows.targets[*i] as usize == class;
-    let distances = rows
-        .counting()
-        .filter(of_class)
-        .map(|i| squares(&from_centre(rows.design.row(i), centre)));
+    let x = |i: usize| from_centre(rows.design.row(i), centre);
+    let distances = rows.counting().filter(of_class).map(|i| x(i).1);
     let upper = distances.fold(Interval::ZERO, Interval::max).sqrt();
     let (mut spread, mut total) = (IntervalSum::default(), IntervalSum::default());
     let mut mean = vec![IntervalSum::default(); centre.len()];
@@ -55,9 +55,9 @@ pub(crate) fn radii(
         let Some(i) = row.filter(|_| share >= 0.0) else {
             return (Interval::ZERO, upper);
         };
-        let x = from_centre(rows.design.row(i), centre);
+        let (x, square) = x(i);
         total.add(Interval::point(share));
-        spread.add(share * squares(&x));
+        spread.add(share * square);
         mean.iter_mut().zip(&x).for_each(|(mean, &x)| mean.add(share * x));
     }
     let total = total.interval();
@@ -78,28 +78,26 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
         return Err(estimate.refuse("balls are claimed for another method, or not for each class"));
     }
     let mut verdict = Verdict::new("status, iterations, digest");
-    let tol = options.tol.unwrap_or(TOLERANCE);
-    let mut widest = Interval::ZERO;
+    let (tol, mut widest) = (options.tol.unwrap_or(TOLERANCE), Interval::ZERO);
     for (k, (ball, ends)) in balls.iter().zip(&ends).enumerate() {
         let name = format!("class {}", classes[k]);
         let centre = ball.field("centre")?.numbers_in_range(rows.design.features)?;
         let numbers = ball.field("support")?.items()?;
+        let numbers = numbers
+            .iter()
+            .map(|number| number.count())
+            .collect::<Reading<Vec<u64>>>()?;
         let multipliers = ball.field("multipliers")?.numbers_in_range(numbers.len())?;
-        let mut support = Vec::with_capacity(numbers.len());
-        for (number, multiplier) in numbers.iter().zip(multipliers) {
-            support.push((number.count()?, multiplier));
-        }
+        let support: Vec<(u64, f64)> = numbers.into_iter().zip(multipliers).collect();
         let (lower, upper) = radii(rows, k, &centre, &support);
         let width = ((upper - lower) / upper).positive_part();
         let width = if upper.hi > 0.0 { width } else { Interval::ZERO };
         widest = widest.max(width);
-        let error = ROUNDING * upper.hi;
-        for [low, high] in [
-            [ends[0], ends[1]],
-            [ball.field("lower")?.number()?, ball.field("radius")?.number()?],
-        ] {
-            verdict.compare(&format!("{name}: the lower end"), low, lower, error);
-            verdict.compare(&format!("{name}: the radius"), high, upper, error);
+        let own = [ball.field("lower")?.number()?, ball.field("radius")?.number()?];
+        for stated in [&ends[..], &own] {
+            let error = ROUNDING * upper.hi;
+            verdict.compare(&format!("{name}: the lower end"), stated[0], lower, error);
+            verdict.compare(&format!("{name}: the radius"), stated[1], upper, error);
         }
         let (ends, bound) = (interval((lower.lo.max(0.0), upper.hi)), at_most(width.hi));
         let text = format!("the smallest radius lies in {ends}, a relative width of at most {bound}");

@@ -8,9 +8,9 @@
 //!   [`bound`]: the bound from all defects; `baseline`: the scale of the relative gap; [`constraint`]: moves onto equality constraints.
 //! - [`digits`]: intervals for the optimum of smooth losses; `row_slope`, [`information`]: its slopes and Hessians.
 //! - [`active_set`]: intervals for the optimum where the objective has kinks.
-//! - `mistake_bound`, `separation`, `maximum_likelihood`, `enclosing_ball`, `stationarity`: claims of the other kinds; `hyperplane`: the sides of rows.
+//! - `mistake_bound`, `maximum_likelihood`, `enclosing_ball`, `stationarity`: claims of the other kinds.
 //! - [`linear`], [`products`]: factors of matrices with bounds, and products with the columns.
-//! - Exact geometry: [`integer`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `hard_margin`,
+//! - Exact geometry: [`dyadic`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `margins`,
 //!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
 //!
 //! The reading:
@@ -41,17 +41,16 @@ pub mod defect;
 pub mod design;
 pub mod digits;
 pub mod duality_gap;
+pub mod dyadic;
 pub mod elementary;
 mod enclosing_ball;
 mod enumeration;
 pub mod gap;
-mod hard_margin;
-mod hyperplane;
 pub mod information;
-pub mod integer;
 pub mod json;
 mod least_error;
 pub mod linear;
+mod margins;
 mod maximum_likelihood;
 mod mistake_bound;
 pub mod model;
@@ -69,7 +68,6 @@ mod scalar;
 pub mod schema;
 
 mod separability;
-mod separation;
 pub mod sha256;
 mod softmax;
 mod stationarity;

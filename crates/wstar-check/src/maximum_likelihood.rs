@@ -20,38 +20,42 @@
 //! sᵢsⱼ for covariances, with s at least 1e-8 of the largest |mean|; 0 for priors and counts.
 
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 use crate::arithmetic::{Interval, IntervalSum, gamma, larger};
 use crate::decimal::{at_most, interval};
 use crate::elementary::log;
-use crate::hyperplane::sum;
 use crate::json::Node;
 use crate::linear::{gram, identity_defect, inverse_factor};
 use crate::model::Model;
-use crate::mutant::{self, Mutant};
+use crate::mutant::Mutant;
 use crate::products::ColumnSums;
 use crate::training_rows::TrainingRows;
 use crate::unreadable::Reading;
 use crate::verdict::{Options, Verdict};
 
-const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 /// 2π: the double below it and the one above it.
 const TAU_INTERVAL: Interval = Interval {
     lo: TAU,
     hi: TAU.next_up(),
 };
-/// Of a covariance that is not proved to be positive definite.
-const UNKNOWN: (Interval, Interval) = (Interval::WHOLE, Interval::WHOLE);
 /// The deviation that is accepted without `--tol`, as by the engine; also that of stated numbers.
 const TOLERANCE: f64 = 1e-9;
 /// The smallest standard deviation that is resolved, relative to the mean.
 const RESOLVED: f64 = 1e-8;
-
 /// More than the underflow of all products of a sum. Numbers below 1e10 times this count as 0.
 const UNDERFLOW: f64 = 1e-300;
 
-/// A row for each class, or for each covariance.
-type Table = Vec<Vec<f64>>;
+fn point(x: f64) -> Interval {
+    Interval::point(x)
+}
+
+/// The sum of intervals, in twice the precision.
+pub(crate) fn sum(terms: impl Iterator<Item = Interval>) -> Interval {
+    let mut sum = IntervalSum::default();
+    terms.for_each(|term| sum.add(term));
+    sum.interval()
+}
 
 /// The rows of each class, and what was found so far.
 pub(crate) struct Recomputed<'a> {
@@ -70,7 +74,7 @@ impl<'a> Recomputed<'a> {
         let mut members = vec![Vec::new(); classes];
         rows.counting()
             .for_each(|i| members[rows.targets[i] as usize].push(i));
-        let weight = |members: &Vec<usize>| sum(members.iter().map(|&i| Interval::point(rows.weight(i))));
+        let weight = |members: &Vec<usize>| sum(members.iter().map(|&i| point(rows.weight(i))));
         let mut found = Recomputed {
             rows,
             totals: members.iter().map(weight).collect(),
@@ -78,39 +82,12 @@ impl<'a> Recomputed<'a> {
             deviation: Interval::ZERO,
             log_likelihood: Interval::ZERO,
         };
-        let table = |name: &str, height, width| estimate.field(name)?.table_in_range(height, width);
-        let features = rows.design.features;
-        let number = |name: &str| estimate.field(name)?.number();
-        let density = estimate.field("density")?.text()?;
-        if matches!(density, "gaussian" | "naive-gaussian") {
-            let priors = estimate.field("priors")?.numbers_in_range(classes)?;
-            let total = sum(found.totals.iter().copied());
-            for (k, &prior) in priors.iter().enumerate() {
-                found.compare(prior, found.totals[k] / total, Interval::ZERO);
-                found.add(found.totals[k] * log(Interval::point(prior)));
-            }
-            let means = table("means", classes, features)?;
-            if density == "gaussian" {
-                let shared = estimate.field("shared")?.boolean()?;
-                let count = if shared { 1 } else { classes };
-                let covariances = table("covariances", count, features * (features + 1) / 2)?;
-                found.gaussian(&means, &covariances, number("shrinkage")?);
-            } else {
-                let variances = table("variances", classes, features)?;
-                found.naive_gaussian(&priors, &means, &variances, number("var_smoothing")?);
-            }
-        } else {
-            let threshold = match density {
-                "naive-bernoulli" => Some(number("threshold")?),
-                "naive-multinomial" => None,
-                _ => return Err(estimate.refuse("a likelihood is claimed for an unknown density")),
-            };
-            if threshold.is_some_and(|threshold| threshold < 0.0) {
-                return Err(estimate.refuse("a threshold below 0"));
-            }
-            let totals = estimate.field("totals")?.numbers_in_range(classes)?;
-            let counts = table("counts", classes, features)?;
-            found.counts(&totals, &counts, number("alpha")?, threshold);
+        match estimate.field("density")?.text()? {
+            "gaussian" => found.gaussian(estimate)?,
+            "naive-gaussian" => found.naive_gaussian(estimate)?,
+            "naive-bernoulli" => found.counts(estimate, Some(estimate.field("threshold")?.number()?))?,
+            "naive-multinomial" => found.counts(estimate, None)?,
+            _ => return Err(estimate.refuse("a likelihood is claimed for an unknown density")),
         }
         Ok(found)
     }
@@ -120,10 +97,10 @@ impl<'a> Recomputed<'a> {
     }
 
     fn compare(&mut self, stored: f64, defined: Interval, scale: Interval) {
-        let difference = (Interval::point(stored) - defined).abs();
+        let difference = (point(stored) - defined).abs();
         let relative = match difference == Interval::ZERO {
             true => difference,
-            false => difference / defined.abs().max(scale).max(Interval::point(1e10 * UNDERFLOW)),
+            false => difference / defined.abs().max(scale).max(point(1e10 * UNDERFLOW)),
         };
         let hi = larger(self.deviation.hi, relative.hi);
         self.deviation = Interval::new(self.deviation.lo.max(relative.lo).min(hi), hi);
@@ -144,69 +121,103 @@ impl<'a> Recomputed<'a> {
     }
 
     fn means(&self) -> Vec<Vec<Interval>> {
-        let mut means = self.sums(|x| x);
-        let classes = means.iter_mut().zip(&self.totals);
-        classes.for_each(|(mean, &total)| mean.iter_mut().for_each(|x| *x = *x / total));
-        means
+        let classes = self.sums(|x| x).into_iter().zip(&self.totals);
+        classes
+            .map(|(sums, &total)| sums.into_iter().map(|sum| sum / total).collect())
+            .collect()
     }
 
-    fn gaussian(&mut self, stored: &Table, covariances: &Table, shrinkage: f64) {
+    /// Compares and returns the priors.
+    fn priors(&mut self, estimate: &Node<'_>) -> Reading<Vec<f64>> {
+        let priors = estimate.field("priors")?.numbers_in_range(self.members.len())?;
+        let all = sum(self.totals.iter().copied());
+        for (&prior, own) in priors.iter().zip(self.totals.clone()) {
+            self.compare(prior, own / all, Interval::ZERO);
+            self.add(own * log(point(prior)));
+        }
+        Ok(priors)
+    }
+
+    fn gaussian(&mut self, estimate: &Node<'_>) -> Reading<()> {
+        let classes = self.priors(estimate)?.len();
         let (rows, p, means) = (self.rows, self.rows.design.features, self.means());
-        for (matrix, covariance) in covariances.iter().enumerate() {
-            let every = matrix + stored.len() / covariances.len();
-            let classes = || matrix..every;
-            let members: Vec<usize> = classes().flat_map(|k| self.members[k].iter().copied()).collect();
+        let stored = estimate.field("means")?.table_in_range(classes, p)?;
+        let shared = estimate.field("shared")?.boolean()?;
+        let shrinkage = estimate.field("shrinkage")?.number()?;
+        let count = if shared { 1 } else { classes };
+        let covariances = estimate
+            .field("covariances")?
+            .table_in_range(count, p * (p + 1) / 2)?;
+        for (k, covariance) in covariances.iter().enumerate() {
+            let group: Range<usize> = if shared { 0..classes } else { k..k + 1 };
+            let members: Vec<usize> = group
+                .clone()
+                .flat_map(|k| self.members[k].iter().copied())
+                .collect();
             let sums = gram(p, members.iter().copied(), |i, t| {
                 let mean = &stored[rows.targets[i] as usize];
                 t.iter_mut().zip(mean).for_each(|(t, m)| *t = -m);
                 rows.design.row(i).entries().for_each(|(j, x)| t[j] = x - mean[j]);
                 rows.weight(i)
             });
-            let error = gamma(members.len() / 8 + 16) * 1.02;
-            let root = |a: usize| Interval::point(sums[a * p + a]).sqrt();
-            let roots: Vec<Interval> = (0..p).map(root).collect();
+            let roots: Vec<Interval> = (0..p).map(|a| point(sums[a * p + a]).sqrt()).collect();
+            let relative = gamma(members.len() / 8 + 16) * 1.02;
             let g = |a: usize, b: usize| {
-                let error = error * (roots[a] * roots[b]).hi + UNDERFLOW;
-                Interval::point(sums[a * p + b]).widened(error)
+                point(sums[a * p + b]).widened(relative * (roots[a] * roots[b]).hi + UNDERFLOW)
             };
-            let total = sum(classes().map(|k| self.totals[k]));
-            let offset = |k: usize, j: usize| means[k][j] - Interval::point(stored[k][j]);
+            let totals = self.totals.clone();
+            let total = sum(totals[group.clone()].iter().copied());
+            let offset = |k: usize, j: usize| means[k][j] - point(stored[k][j]);
+            let shift = |k: usize, a: usize, b: usize| totals[k] * offset(k, a) * offset(k, b);
             let defined = |a: usize, b: usize| {
-                let shift = |k: usize| self.totals[k] * offset(k, a) * offset(k, b);
-                let counted = classes().filter(|_| !mutant::is(Mutant::NoShift));
-                (g(a, b) - counted.map(shift).sum()) / total
+                let shifts: Interval = group.clone().map(|k| shift(k, a, b)).sum();
+                (g(a, b) - shifts.unless(Mutant::NoShift)) / total
             };
             let scale = |j: usize| {
-                let sizes = means.iter().map(|mean| mean[j].abs());
-                let largest = sizes.fold(Interval::ZERO, Interval::max);
+                let largest = means
+                    .iter()
+                    .map(|mean| mean[j].abs())
+                    .fold(Interval::ZERO, Interval::max);
                 defined(j, j).sqrt().max(RESOLVED * largest)
             };
             let scales: Vec<Interval> = (0..p).map(scale).collect();
-            let mut pairs = Vec::with_capacity(covariance.len() + p * stored.len());
             for a in 0..p {
-                let own = &covariance[a * (a + 1) / 2..][..a + 1];
-                let entry = |(b, &stored): (usize, &f64)| (stored, defined(a, b), scales[a] * scales[b]);
-                pairs.extend(own.iter().enumerate().map(entry));
-                pairs.extend(classes().map(|k| (stored[k][a], means[k][a], scales[a])));
+                for b in 0..=a {
+                    self.compare(
+                        covariance[a * (a + 1) / 2 + b],
+                        defined(a, b),
+                        scales[a] * scales[b],
+                    );
+                }
+                group
+                    .clone()
+                    .for_each(|k| self.compare(stored[k][a], means[k][a], scales[a]));
             }
-            let (det, trace) = gaussian_terms(covariance, shrinkage, &g, p).unwrap_or(UNKNOWN);
-            let constant = p as f64 * log(TAU_INTERVAL);
-            for (stored, defined, scale) in pairs {
-                self.compare(stored, defined, scale);
-            }
-            self.add(-0.5 * (total * (constant + det) + trace));
+            let terms = gaussian_terms(covariance, shrinkage, g, p);
+            let (det, trace) = terms.unwrap_or((Interval::WHOLE, Interval::WHOLE));
+            self.add(-0.5 * (total * (p as f64 * log(TAU_INTERVAL) + det) + trace));
         }
+        Ok(())
     }
 
-    fn naive_gaussian(&mut self, priors: &[f64], stored: &Table, variances: &Table, smoothing: f64) {
-        let (features, means, point) = (self.rows.design.features, self.means(), Interval::point);
+    fn naive_gaussian(&mut self, estimate: &Node<'_>) -> Reading<()> {
+        let (priors, features, means) = (self.priors(estimate)?, self.rows.design.features, self.means());
+        let stored = estimate.field("means")?.table_in_range(priors.len(), features)?;
+        let variances = estimate
+            .field("variances")?
+            .table_in_range(priors.len(), features)?;
         // The variance of a column over all rows: within classes, and of the class means.
         let of_column = |j: usize| {
-            let centre: Interval = (0..priors.len()).map(|k| priors[k] * point(stored[k][j])).sum();
+            let centre: Interval = priors
+                .iter()
+                .zip(&stored)
+                .map(|(&prior, m)| prior * point(m[j]))
+                .sum();
             let of_class = |k: usize| point(variances[k][j]) + (point(stored[k][j]) - centre).square();
             (0..priors.len()).map(|k| priors[k] * of_class(k)).sum()
         };
-        let floor = smoothing * (0..features).map(of_column).fold(Interval::ZERO, Interval::max);
+        let largest = (0..features).map(of_column).fold(Interval::ZERO, Interval::max);
+        let floor = estimate.field("var_smoothing")?.number()? * largest;
         for k in 0..priors.len() {
             let total = self.totals[k];
             // Σc(x − m)²: over the stored entries, and m² times the weight of the rows without one.
@@ -221,29 +232,36 @@ impl<'a> Recomputed<'a> {
                 }
             }
             for j in 0..features {
+                let (mean, variance) = (point(stored[k][j]), variances[k][j]);
                 let absent = match present[j].1 < self.members[k].len() {
                     true => (total - present[j].0.interval()).positive_part(),
                     false => Interval::ZERO,
                 };
-                let squares = squares[j].interval() + absent * point(stored[k][j]).square();
-                let offset = means[k][j] - point(stored[k][j]);
-                let defined = (squares / total - offset.square()).positive_part();
+                let squares = squares[j].interval() + absent * mean.square();
+                let defined = (squares / total - (means[k][j] - mean).square()).positive_part();
                 let scale = defined.sqrt().max(RESOLVED * means[k][j].abs());
-                self.compare(variances[k][j], defined, scale.square());
+                self.compare(variance, defined, scale.square());
                 self.compare(stored[k][j], means[k][j], scale);
-                let variance = point(variances[k][j]) + floor;
-                let constant = log(TAU_INTERVAL) + log(variance);
-                self.add(-0.5 * (total * constant + squares / variance));
+                let smoothed = point(variance) + floor;
+                self.add(-0.5 * (total * (log(TAU_INTERVAL) + log(smoothed)) + squares / smoothed));
             }
         }
+        Ok(())
     }
 
     /// With a threshold Bernoulli, otherwise multinomial.
-    fn counts(&mut self, totals: &[f64], counts: &Table, alpha: f64, threshold: Option<f64>) {
+    fn counts(&mut self, estimate: &Node<'_>, threshold: Option<f64>) -> Reading<()> {
+        if threshold.is_some_and(|threshold| threshold < 0.0) {
+            return Err(estimate.refuse("a threshold below 0"));
+        }
+        let totals = estimate.field("totals")?.numbers_in_range(self.members.len())?;
+        let counts = estimate
+            .field("counts")?
+            .table_in_range(totals.len(), self.rows.design.features)?;
+        let alpha = point(estimate.field("alpha")?.number()?);
         let sums = self.sums(|x| threshold.map_or(x, |threshold| f64::from(u8::from(x > threshold))));
-        let (alpha, point) = (Interval::point(alpha), Interval::point);
         let all = sum(totals.iter().map(|&total| point(total)));
-        for (k, (counts, sums)) in counts.iter().zip(&sums).enumerate() {
+        for (k, counts) in counts.iter().enumerate() {
             let (own, total) = (self.totals[k], point(totals[k]));
             self.compare(totals[k], own, Interval::ZERO);
             self.add(own * log(total / all));
@@ -251,7 +269,7 @@ impl<'a> Recomputed<'a> {
                 Some(_) => total + 2.0 * alpha,
                 None => sum(counts.iter().map(|&count| point(count))) + counts.len() as f64 * alpha,
             });
-            for (&count, &sum) in counts.iter().zip(sums) {
+            for (&count, &sum) in counts.iter().zip(&sums[k]) {
                 self.compare(count, sum, Interval::ZERO);
                 self.add(sum * (log(point(count) + alpha) - whole));
                 if threshold.is_some() {
@@ -260,6 +278,7 @@ impl<'a> Recomputed<'a> {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -267,7 +286,7 @@ impl<'a> Recomputed<'a> {
 fn gaussian_terms(
     covariance: &[f64],
     shrinkage: f64,
-    g: &dyn Fn(usize, usize) -> Interval,
+    g: impl Fn(usize, usize) -> Interval,
     p: usize,
 ) -> Option<(Interval, Interval)> {
     let entry = |a: usize, b: usize| covariance[a * (a + 1) / 2 + b];
@@ -285,18 +304,15 @@ fn gaussian_terms(
     let r = inverse_factor(&sigma, p).filter(|_| sigma.iter().enumerate().all(dominated))?;
     // All entries of Σ and its trace are rounded at most p + 4 times, relative to √(Σ_aaΣ_bb).
     let epsilon = identity_defect(&sigma, &r, p, 0, gamma(p + 8));
-    let off = ONE + Interval::new(-epsilon, epsilon);
-    if off.lo <= 0.0 {
-        return None;
-    }
-    let determinant = (0..p).map(|a| log(off) - 2.0 * log(Interval::point(r[a * p + a])));
+    let off = point(1.0).widened(epsilon);
+    let determinant = (0..p).map(|a| log(off) - 2.0 * log(point(r[a * p + a]))).sum();
     let of_row = |k: usize| {
         let row = &r[k * p..][..k + 1];
         let half = |a: usize| -> Interval { (0..k + 1).map(|b| row[b] * g(a.max(b), a.min(b))).sum() };
         (0..k + 1).map(|a| row[a] * half(a)).sum::<Interval>()
     };
     let trace: Interval = (0..p).map(of_row).sum();
-    Some((determinant.sum(), trace.positive_part() / off))
+    (off.lo > 0.0).then(|| (determinant, trace.positive_part() / off))
 }
 
 /// Checks the claim.
@@ -311,30 +327,24 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
         same &= settings.optional(name)? == estimate.optional(name)?;
     }
     let mut verdict = Verdict::new("status, iterations, digest");
-    verdict.object_unless(
-        same,
-        "the density, shrinkage or smoothing are not those of the settings",
-    );
-    let classes = model.classes().len();
-    let found = Recomputed::new(rows, classes, &estimate)?;
+    let objection = "the density, shrinkage or smoothing are not those of the settings";
+    verdict.object_unless(same, objection);
+    let found = Recomputed::new(rows, model.classes().len(), &estimate)?;
+    let (deviation, likelihood) = (found.deviation, found.log_likelihood);
     let stated = certificate.field("deviation")?.number()?;
-    verdict.compare("the deviation", stated, found.deviation, TOLERANCE);
+    verdict.compare("the deviation", stated, deviation, TOLERANCE);
     let stated = certificate.field("log_likelihood")?.number()?;
-    let error = TOLERANCE * (found.log_likelihood.abs().lo + rows.len() as f64);
-    verdict.compare("the log-likelihood", stated, found.log_likelihood, error);
+    let error = TOLERANCE * (likelihood.abs().lo + rows.len() as f64);
+    verdict.compare("the log-likelihood", stated, likelihood, error);
     let tol = options.tol.unwrap_or(TOLERANCE);
-    let bound = at_most(found.deviation.hi);
-    let (low, high) = (found.log_likelihood.lo, found.log_likelihood.hi);
-    let known = low.is_finite() && high.is_finite();
-    let text = format!("that of the stored parameters lies in {}", interval((low, high)));
+    let known = likelihood.lo.is_finite() && likelihood.hi.is_finite();
+    let ends = interval((likelihood.lo, likelihood.hi));
+    let text = format!("that of the stored parameters lies in {ends}");
     verdict.state("log-likelihood", text, Some(known));
+    let bound = at_most(deviation.hi);
     verdict.summary = format!(
         "stored parameters deviate from their definitions by at most {bound}; the tolerance is {tol:e}"
     );
-    verdict.state(
-        "parameters",
-        verdict.summary.clone(),
-        Some(found.deviation.hi <= tol),
-    );
+    verdict.state("parameters", verdict.summary.clone(), Some(deviation.hi <= tol));
     Ok(verdict)
 }
