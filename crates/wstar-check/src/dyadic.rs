@@ -84,9 +84,8 @@ impl Dyadic {
         }
         let mut value = Dyadic::default();
         for chunk in unsigned.as_bytes().chunks(38) {
-            let number = chunk
-                .iter()
-                .fold(0, |sum, byte| 10 * sum + u128::from(byte - b'0'));
+            let digit = |sum, byte: &u8| 10 * sum + u128::from(byte - b'0');
+            let number = chunk.iter().fold(0, digit);
             let shift = Dyadic::integer(10u128.pow(chunk.len() as u32));
             value = &(&value * &shift) + &Dyadic::integer(number);
         }
@@ -143,10 +142,8 @@ impl Dyadic {
         for k in 0..rest.len() {
             let digit = rest[k].wrapping_mul(inverse);
             let mut carry = 0;
-            for (place, &b) in rest[k..]
-                .iter_mut()
-                .zip(divisor.digits.iter().chain(std::iter::repeat(&0)))
-            {
+            let divisor = divisor.digits.iter().chain(std::iter::repeat(&0));
+            for (place, &b) in rest[k..].iter_mut().zip(divisor) {
                 carry += i128::from(*place) - i128::from(digit) * i128::from(b);
                 *place = carry as u32;
                 carry >>= 32;
@@ -159,28 +156,13 @@ impl Dyadic {
         (&quotient * divisor == *self).then_some(quotient)
     }
 
-    /// The leading digits of the magnitude, and the power of two that multiplies them.
-    fn leading(&self) -> (Interval, i64) {
-        let digits = self.digits.iter().rev().chain(std::iter::repeat(&0)).take(3);
-        let integer = digits.fold(0, |sum, digit| sum << 32 | u128::from(*digit));
-        // The integer is at least 2⁶⁴, so what it leaves out is less than the distance to the next double.
-        let (low, high) = ((integer as f64).next_down(), (integer as f64).next_up());
-        (
-            Interval::new(low, high),
-            32 * (self.place + self.digits.len() as i64 - 3),
-        )
-    }
-
     /// The residue modulo [`PRIME`].
     fn residue(&self) -> u64 {
         let fold = |sum, digit: &u32| (sum << 32 | u128::from(*digit)) % u128::from(PRIME);
         let integer = self.digits.iter().rev().fold(0, fold);
         let residue = ((integer << (32 * self.place).rem_euclid(61)) % u128::from(PRIME)) as u64;
-        if self.negative {
-            (PRIME - residue) % PRIME
-        } else {
-            residue
-        }
+        let signed = if self.negative { PRIME - residue } else { residue };
+        signed % PRIME
     }
 }
 
@@ -193,34 +175,29 @@ pub fn sum_of_products(terms: &[(&Dyadic, &Dyadic)]) -> Dyadic {
         return Dyadic::default();
     };
     // A further digit for the sign, and for up to 2³¹ terms.
-    let mut sums = vec![0i128; (highest - lowest) as usize + 1];
+    let mut sums: Vec<i128> = vec![0; (highest - lowest) as usize + 1];
     for term @ (a, b) in nonzero() {
         let sign = if a.negative == b.negative { 1 } else { -1 };
         for (x, from) in a.digits.iter().zip((place(term) - lowest) as usize..) {
             let x = sign * i128::from(*x);
-            sums[from..]
-                .iter_mut()
-                .zip(&b.digits)
-                .for_each(|(sum, y)| *sum += x * i128::from(*y));
+            let pairs = sums[from..].iter_mut().zip(&b.digits);
+            pairs.for_each(|(sum, y)| *sum += x * i128::from(*y));
         }
     }
-    let digits = |sums: &[i128]| {
+    // With the sign of the sum the last carry is 0.
+    for sign in [1, -1] {
         let mut carry = 0;
-        let mut digit = |sum: &i128| {
-            carry += sum;
-            let digit = carry as u32;
+        let mut digits = Vec::with_capacity(sums.len());
+        for sum in &sums {
+            carry += sign * sum;
+            digits.push(carry as u32);
             carry >>= 32;
-            digit
-        };
-        let digits: Vec<u32> = sums.iter().map(&mut digit).collect();
-        (digits, carry < 0)
-    };
-    let (found, negative) = digits(&sums);
-    if !negative {
-        return Dyadic::new(false, found, lowest);
+        }
+        if carry == 0 {
+            return Dyadic::new(sign < 0, digits, lowest);
+        }
     }
-    sums.iter_mut().for_each(|sum| *sum = -*sum);
-    Dyadic::new(true, digits(&sums).0, lowest)
+    Dyadic::default()
 }
 
 impl Add for &Dyadic {
@@ -277,16 +254,20 @@ pub fn quotient(a: &Dyadic, b: &Dyadic) -> Interval {
     if a.is_zero() && !b.is_zero() {
         return Interval::ZERO;
     }
-    let ((above, e), (below, f)) = (a.leading(), b.leading());
+    // Three leading digits are an integer of at least 2⁶⁴. The others are less than 1, and the next double is farther away.
+    let leading = |x: &Dyadic| {
+        let digits = x.digits.iter().rev().chain(std::iter::repeat(&0)).take(3);
+        let integer = digits.fold(0, |sum, digit| sum << 32 | u128::from(*digit)) as f64;
+        Interval::new(integer.next_down(), integer.next_up())
+    };
+    let end = |x: &Dyadic| 32 * (x.place + x.digits.len() as i64);
+    let exponent = end(a) - end(b);
     // Beyond 2^±2000 the products are intervals up to infinity or down to 0.
-    let half = ((e - f) / 2).clamp(-1000, 1000);
-    let rest = (e - f - half).clamp(-1000, 1000);
-    let magnitude = 2f64.powi(half as i32) * (2f64.powi(rest as i32) * (above / below));
-    if a.negative == b.negative {
-        magnitude
-    } else {
-        -magnitude
-    }
+    let half = (exponent / 2).clamp(-1000, 1000);
+    let rest = (exponent - half).clamp(-1000, 1000);
+    let magnitude = 2f64.powi(half as i32) * (2f64.powi(rest as i32) * (leading(a) / leading(b)));
+    let sign = if a.negative == b.negative { 1.0 } else { -1.0 };
+    sign * magnitude
 }
 
 /// The exponent of the largest power of two of which all numbers are multiples; 0 if all are 0.

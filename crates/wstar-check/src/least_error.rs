@@ -50,32 +50,19 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
         true => text(most),
         false => format!("{}, up to {}, in any order of summation", text(least), text(most)),
     };
-    verdict.state(
-        "errors",
-        format!("{}, by the hyperplane of real numbers", text(real)),
-        None,
-    );
+    let exact = format!("{}, by the hyperplane of real numbers", text(real));
+    verdict.state("errors", exact, None);
     verdict.state("", format!("{rounded}, as predictions round"), None);
     let errors = claim.field("errors")?.count()?;
-    verdict.object_unless(
-        (least.0..=most.0).contains(&errors),
-        format!("{errors} errors are stated"),
-    );
+    let possible = (least.0..=most.0).contains(&errors);
+    verdict.object_unless(possible, format!("{errors} errors are stated"));
     let cost = claim.field("cost")?.number()?;
-    let objective = root
-        .field("fit")?
-        .maybe("objective", |objective| objective.number())?;
-    let costs = Interval::new(
-        costed.rounded(least.1).next_down(),
-        costed.rounded(most.1).next_up(),
-    );
-    verdict.compare("the cost", cost, costs, ROUNDING * costs.hi);
-    verdict.compare(
-        "the objective",
-        objective.unwrap_or(cost),
-        costs,
-        ROUNDING * costs.hi,
-    );
+    let [low, high] = [least.1, most.1].map(|cost| costed.rounded(cost));
+    let (costs, error) = (Interval::new(low, high), ROUNDING * high);
+    verdict.compare("the cost", cost, costs, error);
+    if let Some(objective) = root.field("fit")?.optional("objective")? {
+        verdict.compare("the objective", objective.number()?, costs, error);
+    }
     let proof = claim.field("proof")?;
     let (bound, unknown) = match proof.as_text() {
         Some("enumeration") => (
@@ -94,19 +81,13 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
         bound.is_some_and(|bound| cost <= &costed.amount(bound) * &factor)
     };
     let lower = Dyadic::double(claim.field("lower_bound")?.number()?);
-    verdict.state(
-        "lower bound",
-        bound.map_or(unknown.into(), known),
-        Some(at_most_bound(lower)),
-    );
+    let text = bound.map_or(unknown.into(), known);
+    verdict.state("lower bound", text, Some(at_most_bound(lower)));
     // If rounding could change a prediction, the hyperplane of real numbers must attain the bound.
     let certain = least == most || at_most_bound(costed.amount(real.1));
     let attained = certain && at_most_bound(Dyadic::double(cost));
-    verdict.state(
-        "least error",
-        "the cost is the lower bound, up to 1e-9 of it",
-        Some(attained),
-    );
+    let text = "the cost is the lower bound, up to 1e-9 of it";
+    verdict.state("least error", text, Some(attained));
     verdict.summary = "no hyperplane has a smaller training error".into();
     Ok(verdict)
 }
@@ -145,10 +126,9 @@ impl<'a> CostedRows<'a> {
             let mut x = vec![0.0; costed.points.width()];
             x[rows.design.features..].fill(1.0);
             // Adding 0 turns −0 into 0.
-            rows.design
-                .row(row)
-                .entries()
-                .for_each(|(j, value)| x[j] = value + 0.0);
+            for (j, value) in rows.design.row(row).entries() {
+                x[j] = value + 0.0;
+            }
             let bits: Vec<u64> = x.iter().map(|value| value.to_bits()).collect();
             let site = *known.entry(bits).or_insert(costed.sites.len());
             if site == costed.sites.len() {
@@ -192,34 +172,31 @@ impl<'a> CostedRows<'a> {
             let product = self.points.product(i, &exact);
             let is_positive = self.points.signs[i] > 0;
             let wrong = product.is_negative() || is_positive && product.is_zero();
-            let certain = self.rounds_alike(i, product, plane) || mutant::is(Mutant::NoPredictions);
-            for (count, wrong) in counts
-                .iter_mut()
-                .zip([wrong, wrong && certain, wrong || !certain])
-            {
-                *count = (
-                    count.0 + u64::from(wrong),
-                    count.1 + self.costs[i] * u128::from(wrong),
-                );
+            let rounded = self.misclassifies(i, wrong, product, plane);
+            let wrong = [wrong, rounded == Some(true), rounded != Some(false)];
+            for ((rows, cost), _) in counts.iter_mut().zip(wrong).filter(|(_, wrong)| *wrong) {
+                (*rows, *cost) = (*rows + 1, *cost + self.costs[i]);
             }
         }
         counts
     }
 
-    /// Whether aᵢ·v, rounded in any order of summation, has the same sign.
-    fn rounds_alike(&self, i: usize, product: Dyadic, plane: &[f64]) -> bool {
-        let x = self.points.design.row(i).entries();
-        let factors: Vec<(f64, f64)> = x
-            .map(|(j, x)| (plane[j], x))
-            .chain(plane.last().map(|&b| (b, 1.0)))
-            .collect();
-        let terms: Vec<Dyadic> = factors
-            .iter()
-            .map(|&(w, x)| &Dyadic::double(w) * &Dyadic::double(x))
-            .collect();
+    /// Whether the prediction of a row is wrong, if it does not depend on the order of summation. aᵢ·v is wrong without rounding.
+    fn misclassifies(&self, i: usize, wrong: bool, product: Dyadic, plane: &[f64]) -> Option<bool> {
+        let x = self.points.design.row(i).entries().map(|(j, x)| (plane[j], x));
+        let mut factors: Vec<(f64, f64)> = x.filter(|(w, x)| *w != 0.0 && *x != 0.0).collect();
+        let b = plane.last().copied().unwrap_or(0.0);
+        factors.push((b, 1.0));
+        let product_of = |&(w, x): &(f64, f64)| &Dyadic::double(w) * &Dyadic::double(x);
+        let terms: Vec<Dyadic> = factors.iter().map(product_of).collect();
         let size: Dyadic = terms.iter().cloned().map(Dyadic::magnitude).sum();
-        let in_range = factors.iter().all(|&(w, x)| in_range(w) && in_range(x));
-        let bound = &size * &Dyadic::double(gamma(terms.len() + 2));
-        in_range && (product.magnitude() > bound || size <= Dyadic::power(53 + common_exponent(&terms)))
+        let certain = product.magnitude() > &size * &Dyadic::double(gamma(terms.len() + 2));
+        let exact = size <= Dyadic::power(53 + common_exponent(&terms));
+        match factors[..] {
+            _ if !factors.iter().all(|&(w, x)| in_range(w) && in_range(x)) => None,
+            _ if certain || exact || mutant::is(Mutant::NoPredictions) => Some(wrong),
+            [(w, x), _] => Some((w * x + b > 0.0) != (self.points.signs[i] > 0)),
+            _ => None,
+        }
     }
 }

@@ -8,7 +8,7 @@
 //!   [`bound`]: the bound from all defects; `baseline`: the scale of the relative gap; [`constraint`]: moves onto equality constraints.
 //! - [`digits`]: intervals for the optimum of smooth losses; `row_slope`, [`information`]: its slopes and Hessians.
 //! - [`active_set`]: intervals for the optimum where the objective has kinks.
-//! - `mistake_bound`, `maximum_likelihood`, `enclosing_ball`, `stationarity`: claims of the other kinds.
+//! - `mistake_bound`, `densities`, `stationarity`: claims of the other kinds.
 //! - [`linear`], [`products`]: factors of matrices with bounds, and products with the columns.
 //! - Exact geometry: [`dyadic`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `margins`,
 //!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
@@ -38,12 +38,12 @@ pub mod constraint;
 pub mod csv;
 mod decimal;
 pub mod defect;
+mod densities;
 pub mod design;
 pub mod digits;
 pub mod duality_gap;
 pub mod dyadic;
 pub mod elementary;
-mod enclosing_ball;
 mod enumeration;
 pub mod gap;
 pub mod information;
@@ -51,7 +51,6 @@ pub mod json;
 mod least_error;
 pub mod linear;
 mod margins;
-mod maximum_likelihood;
 mod mistake_bound;
 pub mod model;
 mod mutant;

@@ -11,7 +11,6 @@
 use crate::arithmetic::{Interval, larger};
 use crate::decimal::{at_most, interval};
 use crate::dyadic::{Dyadic, quotient};
-use crate::json::Node;
 use crate::model::Model;
 use crate::mutant::{self, Mutant};
 use crate::points::{Multipliers, Points, multipliers};
@@ -28,10 +27,10 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
     let (root, parts) = (model.root(), Part::against_rest(model.classes().len()));
     let settings = root.field("settings")?;
     let squared = model.kind == "hard-margin";
-    let (family, tol) = if squared {
-        ("maximum-margin", "tol")
-    } else {
-        ("kozinec", "epsilon")
+    let unit = if squared { " in ½‖w‖²" } else { "" };
+    let (family, tol) = match squared {
+        true => ("maximum-margin", "tol"),
+        false => ("kozinec", "epsilon"),
     };
     let claims = root.field("certificate")?.field("parts")?.items()?;
     let planes = model.planes(parts.len())?;
@@ -57,120 +56,84 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
         };
         let same = |field: &str| Ok(claim.field(field)? == settings.field(field)?);
         let predicts = planes.as_ref().is_none_or(|planes| planes[k] == plane);
+        // Points of a support have multipliers above 0.
+        let support = !squared || multipliers.iter().all(|(_, multiplier)| multiplier.is_positive());
         let counted = !squared || claim.field("rows")?.count()? == points.rows().count() as u64;
+        let objection = format!("{name}: the hyperplane, intercept, tolerance or rows differ elsewhere");
         verdict.object_unless(
-            same("intercept")? && same(tol)? && predicts && counted,
-            format!("{name}: the hyperplane, the intercept, the tolerance or the number of rows is another"),
+            same("intercept")? && same(tol)? && predicts && support && counted,
+            objection,
         );
-        let Some(found) = Margins::new(&points, &points.hyperplane(&plane)?, &multipliers) else {
+        let Some(found) = margins(&points, &points.hyperplane(&plane)?, &multipliers) else {
             worst = f64::INFINITY;
-            verdict.state(
-                name,
-                "the hyperplane does not separate, or no margin is bounded",
-                Some(false),
-            );
+            verdict.state(name, "it does not separate, or no margin is bounded", Some(false));
             continue;
         };
-        let width = if squared { found.gap } else { found.width() };
+        let [lower, upper, primal, dual, gap, ..] = found;
+        let (width, used) = match squared {
+            true => (gap, 2..7),
+            false => ((upper - lower) / upper, 0..2),
+        };
+        let scales = [upper.hi, upper.hi, primal.hi, dual.hi, 1.0, 1.0, 1.0];
+        for k in used {
+            let (what, stated) = (format!("{name}: {}", NAMES[k]), claim.field(NAMES[k])?.number()?);
+            verdict.compare(&what, stated, found[k], ROUNDING * scales[k]);
+        }
+        objective = objective + primal;
         worst = larger(worst, width.hi.max(0.0));
-        objective = objective + found.primal;
-        found.compare(&name, claim, squared, &mut verdict)?;
-        let (ends, text) = (
-            interval((found.lower.lo, found.upper.hi)),
-            at_most(width.hi.max(0.0)),
-        );
-        let what = if squared { "gap of ½‖w‖²" } else { "width" };
-        let text = format!("the largest margin lies in {ends}, a relative {what} of at most {text}");
+        let (ends, most) = (interval((lower.lo, upper.hi)), at_most(width.hi.max(0.0)));
+        let text = format!("the largest margin lies in {ends}, a relative width of at most {most}{unit}");
         verdict.state(name, text, Some(width.hi <= accepted));
     }
     let stated = root.field("fit")?.optional("objective")?;
     if let Some(stated) = stated.filter(|_| squared && worst.is_finite()) {
-        verdict.compare(
-            "the objective",
-            stated.number()?,
-            objective,
-            ROUNDING * objective.hi,
-        );
+        let error = ROUNDING * objective.hi;
+        verdict.compare("the objective", stated.number()?, objective, error);
     }
     let worst = at_most(worst);
-    verdict.summary = match squared {
-        true => format!("the relative gap of ½‖w‖² is at most {worst}; the tolerance is {accepted:e}"),
-        false => format!(
-            "intervals for the largest margins have relative widths of at most {worst}; ε is {accepted:e}"
-        ),
-    };
+    verdict.summary = format!(
+        "intervals for the largest margins have relative widths of at most {worst}{unit}; the tolerance is {accepted:e}"
+    );
     Ok(verdict)
 }
 
-/// What is proved about one hyperplane.
-pub(crate) struct Margins {
-    /// Its margin, and the bound on all margins.
-    pub(crate) lower: Interval,
-    pub(crate) upper: Interval,
-    /// P, D, and their relative gap.
-    primal: Interval,
-    dual: Interval,
-    gap: Interval,
-    /// max αᵢ(aᵢ·v/m − 1) and |Σαᵢyᵢ|, relative to Σα.
-    slackness: Interval,
-    imbalance: Interval,
-}
+/// What is stated about a hyperplane: its margin and the bound on all margins; P, D and their relative gap; max αᵢ(aᵢ·v/m − 1) and
+/// |Σαᵢyᵢ|, relative to Σα.
+const NAMES: [&str; 7] = [
+    "lower",
+    "upper",
+    "primal",
+    "dual",
+    "relative_gap",
+    "slackness",
+    "imbalance",
+];
 
-impl Margins {
-    pub(crate) fn new(points: &Points<'_>, v: &[Dyadic], multipliers: &Multipliers) -> Option<Self> {
-        let least = points.rows().map(|i| points.product(i, v)).min()?;
-        let (bound, one) = points.bound(multipliers)?;
-        if !least.is_positive() {
-            return None;
-        }
-        let (norm, square, half) = (points.squared_norm(v), least.square(), Interval::point(0.5));
-        // r²‖w‖² and m², both times the denominator of r².
-        let (all, reached) = (&bound * &norm, &square * &one);
-        let gap = match mutant::is(Mutant::FlippedGap) {
-            true => &reached - &all,
-            false => &all - &reached,
-        };
-        let [first, second] = points.sums(multipliers);
-        let total = &first + &second;
-        let beyond = |(i, multiplier): &(usize, Dyadic)| multiplier * &(&points.product(*i, v) - &least);
-        let imbalance = if points.intercept {
-            &first - &second
-        } else {
-            Dyadic::default()
-        };
-        Some(Margins {
-            lower: quotient(&square, &norm).sqrt(),
-            upper: quotient(&bound, &one).sqrt(),
-            primal: half * quotient(&norm, &square),
-            dual: half * quotient(&one, &bound),
-            gap: quotient(&gap, &all),
-            slackness: quotient(&multipliers.iter().map(beyond).max()?, &(&least * &total)),
-            imbalance: quotient(&imbalance, &total).abs(),
-        })
+/// What is proved about it. `None` if it does not separate, or no margin is bounded.
+pub(crate) fn margins(points: &Points<'_>, v: &[Dyadic], multipliers: &Multipliers) -> Option<[Interval; 7]> {
+    let least = points.rows().map(|i| points.product(i, v)).min()?;
+    let (bound, one) = points.bound(multipliers)?;
+    if !least.is_positive() {
+        return None;
     }
-
-    /// 1 − m/(‖w‖r).
-    fn width(&self) -> Interval {
-        (self.upper - self.lower) / self.upper
-    }
-
-    /// Compares what a claim states.
-    fn compare(&self, name: &str, claim: &Node<'_>, squared: bool, verdict: &mut Verdict) -> Reading<()> {
-        let of_squares = [
-            ("primal", self.primal, self.primal.hi),
-            ("dual", self.dual, self.dual.hi),
-            ("relative_gap", self.gap, 1.0),
-            ("slackness", self.slackness, 1.0),
-            ("imbalance", self.imbalance, 1.0),
-        ];
-        let of_margins = [
-            ("lower", self.lower, self.upper.hi),
-            ("upper", self.upper, self.upper.hi),
-        ];
-        for &(what, proved, scale) in if squared { &of_squares[..] } else { &of_margins } {
-            let stated = claim.field(what)?.number()?;
-            verdict.compare(&format!("{name}: {what}"), stated, proved, ROUNDING * scale);
-        }
-        Ok(())
-    }
+    let (norm, square, half) = (points.squared_norm(v), least.square(), Interval::point(0.5));
+    // r²‖w‖² and m², both times the denominator of r².
+    let (all, reached) = (&bound * &norm, &square * &one);
+    let gap = quotient(&(&all - &reached), &all);
+    let [first, second] = points.sums(multipliers);
+    let total = &first + &second;
+    let beyond = |(i, multiplier): &(usize, Dyadic)| multiplier * &(&points.product(*i, v) - &least);
+    let imbalance = match points.intercept {
+        true => &first - &second,
+        false => Dyadic::default(),
+    };
+    Some([
+        quotient(&square, &norm).sqrt(),
+        quotient(&bound, &one).sqrt(),
+        half * quotient(&norm, &square),
+        half * quotient(&one, &bound),
+        if mutant::is(Mutant::FlippedGap) { -gap } else { gap },
+        quotient(&multipliers.iter().map(beyond).max()?, &(&least * &total)),
+        quotient(&imbalance, &total).abs(),
+    ])
 }

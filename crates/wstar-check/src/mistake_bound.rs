@@ -42,14 +42,9 @@ use crate::verdict::Verdict;
 const ROUNDING: f64 = 1e-9;
 /// π²/6 is smaller.
 const INVERSE_SQUARES: f64 = 1.6449340668482266;
-/// The first two return their last weights.
-const METHODS: [&str; 5] = [
-    "perceptron",
-    "online-perceptron",
-    "averaged-perceptron",
-    "voted-perceptron",
-    "pocket",
-];
+/// The methods that return their last weights, and the others.
+const LAST: [&str; 2] = ["perceptron", "online-perceptron"];
+const OTHERS: [&str; 3] = ["averaged-perceptron", "voted-perceptron", "pocket"];
 
 /// f(t).
 #[derive(Debug, Clone, Copy)]
@@ -191,11 +186,8 @@ impl<'a> Quantities<'a> {
             Some(repeats) => (gamma, Interval::point(repeats as f64).sqrt() * self.slack),
             None => (gamma - self.slack, Interval::ZERO),
         };
-        (
-            margin * (self.weights.0 * first),
-            self.weights.1 * second.sqrt(),
-            slack,
-        )
+        let (least, most) = self.weights;
+        (margin * (least * first), most * second.sqrt(), slack)
     }
 
     /// Whether no run makes more than this many updates.
@@ -238,15 +230,15 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
         return Err(root.refuse("a mistake bound is claimed for another method, or not for each hyperplane"));
     }
     let (method, ties) = (settings.field("method")?.text()?, settings.field("ties")?.text()?);
-    if !METHODS.contains(&method) || !["mistake", "positive"].contains(&ties) {
+    let known = LAST.contains(&method) || OTHERS.contains(&method);
+    if !known || !["mistake", "positive"].contains(&ties) {
         return Err(settings.refuse("an unknown perceptron, or an unknown meaning of a score of 0"));
     }
     let multiset = settings.maybe("multiset", |node| node.boolean())? == Some(true);
     let worst = settings.maybe("rule", |rule| Ok(rule.as_text() == Some("worst")))? == Some(true);
     let passes = fit.maybe("passes", |passes| passes.count())?.filter(|_| !worst);
-    let starts = settings
-        .maybe("start", |start| start.numbers())?
-        .unwrap_or_default();
+    let starts = settings.maybe("start", |start| start.numbers())?;
+    let starts = starts.unwrap_or_default();
     let mut own_starts = starts.chunks((starts.len() / parts.len()).max(1));
     let planes = model.planes(parts.len())?;
     let mut verdict = Verdict::new(
@@ -254,15 +246,15 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
     );
     let (mut total, mut mistakes) = (0u64, 0);
     for (k, (&part, claim)) in parts.iter().zip(&claims).enumerate() {
-        let (y, name) = (part.targets(rows), part.label(model.classes()));
+        let (y, points) = (part.targets(rows), Points::new(rows, part, true));
+        let name = part.label(model.classes());
         let updates = claim.field("updates")?.count()?;
         total = total.saturating_add(updates);
-        let (given, plane) = (own_starts.next(), planes.as_ref().map(|planes| &planes[k]));
-        let plane = plane
-            .map(|plane| hyperplane(plane, features, false))
-            .transpose()?;
+        let given = own_starts.next();
+        let read = |planes: &Vec<Node<'_>>| hyperplane(&planes[k], features, false);
+        let plane = planes.as_ref().map(read).transpose()?;
         if let Some(plane) = &plane {
-            mistakes += count_mistakes(plane, &Points::new(rows, part, true), ties == "positive");
+            mistakes += count_mistakes(plane, &points, ties == "positive");
         }
         let number = |name: &str| claim.maybe(name, |number| number.number());
         let (Some(margin), Some(bound)) = (number("margin")?, number("bound")?) else {
@@ -278,50 +270,44 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
             start.insert(0, run.start[features]);
         }
         let same = |name: &str, setting: &str| Ok(conditions.field(name)? == settings.field(setting)?);
-        let fits = start.as_deref() == given && run.repeats == passes && (passes.is_some() || worst);
-        let fits = fits && same("intercept", "intercept")? && same("rate", "learning_rate")?;
+        let fits = start.as_deref() == given && run.repeats == passes && passes.is_none() == worst;
+        let fits = fits && same("intercept", "intercept")? && same("schedule", "schedule")?;
         let objection = format!("{name}: the conditions of the run are not those of the settings");
-        verdict.object_unless(fits && same("schedule", "schedule")?, objection);
+        verdict.object_unless(fits && same("rate", "learning_rate")?, objection);
         let mut all = [&u, &run.start].into_iter().chain(&plane);
         if !run.intercept && all.any(|plane| plane[features] != 0.0) {
             return Err(claim.refuse("a hyperplane has an intercept, and the run had none"));
         }
         let found = Quantities::new(rows, &y, &run, &u, margin);
-        let (radius, slack) = (found.radius, found.slack);
-        let (stated, error) = (claim.field("radius")?.number()?, ROUNDING * radius.hi);
-        verdict.compare(&format!("{name}: the radius"), stated, radius, error);
-        let stated = claim.field("slack")?.number()?;
+        let (radius, slack, length) = (found.radius, found.slack, norm(&u));
         // A score is rounded by at most γ_{d+8}·R, and D is a norm of n slacks.
-        let error = ROUNDING * slack.hi + gamma(features + 8) * radius.hi * (rows.len() as f64).sqrt();
-        verdict.compare(&format!("{name}: the slack"), stated, slack, error);
-        let length = norm(&u);
+        let scores = gamma(features + 8) * radius.hi * (rows.len() as f64).sqrt();
+        for (field, proved, error) in [("radius", radius, 0.0), ("slack", slack, scores)] {
+            let (what, stated) = (format!("{name}: the {field}"), claim.field(field)?.number()?);
+            verdict.compare(&what, stated, proved, ROUNDING * proved.hi + error);
+        }
         let is_unit = length == Interval::ZERO || (length - Interval::point(1.0)).abs().hi <= ROUNDING;
         verdict.object_unless(is_unit, format!("{name}: the separator has another norm than 1"));
-        let (radius, size) = (at_most(radius.hi), at_most(slack.hi));
+        let (radius, slack) = (at_most(radius.hi), at_most(slack.hi));
         let text = format!(
             "no run under the stated conditions makes more than {bound:?} updates; {updates} are stated (R ≤ \
-             {radius}, γ = {margin:?}, D ≤ {size})"
+             {radius}, γ = {margin:?}, D ≤ {slack})"
         );
         verdict.state(&name, text, Some(found.bounds(bound) && updates as f64 <= bound));
-        if stated == 0.0 {
+        if claim.field("slack")?.number()? == 0.0 {
             let least = (found.least / length).lo.next_down();
             let text = format!("the separator has each row on its side, and a margin of at least {least:?}");
-            let separates = count_mistakes(&u, &Points::new(rows, part, true), false) == 0;
+            let separates = count_mistakes(&u, &points, false) == 0;
             verdict.state(&name, text, Some(separates));
         }
         if let Some(plane) = &plane {
-            let last = METHODS[..2].contains(&method);
             let objection = format!("{name}: a run with {updates} updates does not return these weights");
-            verdict.object_unless(found.admits(plane, updates, last), objection);
+            verdict.object_unless(found.admits(plane, updates, LAST.contains(&method)), objection);
         }
     }
     if planes.is_some() {
         let converged = fit.field("status")?.text()? == "Converged";
-        let required = if converged {
-            "must be 0"
-        } else {
-            "may be any number"
-        };
+        let required = if converged { "must be 0" } else { "may be not 0" };
         let text = format!("{mistakes} of the returned hyperplanes, by exact signs; they {required}");
         verdict.state("mistakes", text, Some(!converged || mistakes == 0));
         let predictor = root.field("predictor")?;

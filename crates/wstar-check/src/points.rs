@@ -19,11 +19,16 @@ use crate::unreadable::Reading;
 /// Rows with their multipliers.
 pub type Multipliers = Vec<(usize, Dyadic)>;
 
-/// Reads rows with their multipliers.
+/// Reads pairs of a row and a multiplier.
 pub fn multipliers(node: &Node<'_>) -> Reading<Multipliers> {
+    pairs(node, |multiplier| multiplier.number().map(Dyadic::double))
+}
+
+/// Reads pairs of an index and a number.
+pub fn pairs(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Reading<Dyadic>) -> Reading<Multipliers> {
     let pair = |pair: &Node<'_>| match &pair.items()?[..] {
-        [row, multiplier] => Ok((row.count()? as usize, Dyadic::double(multiplier.number()?))),
-        _ => Err(pair.refuse("a row and its multiplier are expected")),
+        [index, number] => Ok((index.count()? as usize, read(number)?)),
+        _ => Err(pair.refuse("an index and a number are expected")),
     };
     node.items()?.iter().map(pair).collect()
 }
@@ -151,10 +156,8 @@ impl<'a> Points<'a> {
         }
         all.extend(self.intercept.then_some(intercept));
         if all.iter().all(|number| number.as_text().is_none()) {
-            return all
-                .iter()
-                .map(|number| number.number().map(Dyadic::double))
-                .collect();
+            let numbers = all.iter().map(|number| number.number().map(Dyadic::double));
+            return numbers.collect();
         }
         let texts: Vec<&str> = all.iter().map(Node::text).collect::<Reading<_>>()?;
         let read = fractions(&texts).ok_or_else(|| node.refuse("a coefficient is not a fraction"));

@@ -16,7 +16,7 @@ use crate::dyadic::{Dyadic, fractions, quotient, rank_at_least};
 use crate::json::Node;
 use crate::model::Model;
 use crate::mutant::{self, Mutant};
-use crate::points::{Multipliers, Points};
+use crate::points::{Multipliers, Points, pairs};
 use crate::reduction::Part;
 use crate::training_rows::TrainingRows;
 use crate::unreadable::Reading;
@@ -180,20 +180,18 @@ fn combination(node: &Node<'_>) -> Reading<(Multipliers, Option<Dyadic>)> {
 
 /// Vectors that are stored as pairs of coordinate and integer.
 fn null_vectors(content: &Node<'_>, width: usize) -> Reading<Vec<Vec<Dyadic>>> {
+    let integer = |node: &Node<'_>| Dyadic::parse(node.text()?).ok_or_else(|| node.refuse("no integer"));
     let read = |node: &Node<'_>| {
         let mut vector = vec![Dyadic::default(); width];
-        for pair in node.items()? {
-            let entry = match &pair.items()?[..] {
-                [coordinate, value] => (coordinate.count()? as usize, Dyadic::parse(value.text()?)),
-                _ => (width, None),
-            };
-            match (vector.get_mut(entry.0), entry.1) {
-                (Some(place), Some(value)) if place.is_zero() => *place = value,
-                _ => return Err(pair.refuse("a coordinate and an integer are expected")),
-            }
+        for (j, value) in pairs(node, integer)? {
+            *vector
+                .get_mut(j)
+                .ok_or_else(|| node.refuse("no such coordinate"))? = value;
         }
         Ok(vector)
     };
-    let stored = content.optional("null_vectors")?;
-    stored.map_or(Ok(Vec::new()), |node| node.items()?.iter().map(read).collect())
+    let stored = content
+        .maybe("null_vectors", |node| node.items())?
+        .unwrap_or_default();
+    stored.iter().map(read).collect()
 }

@@ -1,8 +1,9 @@
 //! Margins, hulls and balls against exact arithmetic.
 
+use crate::arithmetic::Interval;
+use crate::densities;
 use crate::dyadic::Dyadic;
-use crate::enclosing_ball::radii;
-use crate::margins::Margins;
+use crate::margins;
 use crate::mutant::{Mutant, with};
 use crate::points::Points;
 use crate::reduction::Part;
@@ -12,7 +13,12 @@ use crate::tests::random_rows::{bigs, contains, random, rows};
 use crate::training_rows::TrainingRows;
 
 /// The margin of a hyperplane and the bound by hulls, of class 1 against class 0.
-fn margins(data: &TrainingRows, plane: &[f64], shares: &[(usize, f64)], intercept: bool) -> Option<Margins> {
+fn margins(
+    data: &TrainingRows,
+    plane: &[f64],
+    shares: &[(usize, f64)],
+    intercept: bool,
+) -> Option<(Interval, Interval)> {
     let points = Points::new(data, Part::Against(1), intercept);
     let plane: Vec<Dyadic> = plane[..points.width()]
         .iter()
@@ -23,7 +29,7 @@ fn margins(data: &TrainingRows, plane: &[f64], shares: &[(usize, f64)], intercep
         .iter()
         .map(|&(i, share)| (i, Dyadic::double(share)))
         .collect();
-    Margins::new(&points, &plane, &shares)
+    margins::margins(&points, &plane, &shares).map(|[lower, upper, ..]| (lower, upper))
 }
 
 #[test]
@@ -32,9 +38,9 @@ fn a_margin_by_hand() {
     let data = rows(&x, &[1.0, 1.0, 0.0], None, false);
     // The hyperplane x₀ = 1 has the margin 1, and (2, 1) = ⅘·(2, 0) + ⅕·(2, 5) lies at a distance of 2 from (0, 1).
     let (plane, shares) = ([3.0, 0.0, -3.0], [(0, 8.0), (1, 2.0), (2, 0.5)]);
-    let found = margins(&data, &plane, &shares, true).unwrap();
-    assert!(contains(found.lower, &big(1.0)) && contains(found.upper, &big(1.0)));
-    assert!(found.upper.hi - found.lower.lo < 1e-14);
+    let (lower, upper) = margins(&data, &plane, &shares, true).unwrap();
+    assert!(contains(lower, &big(1.0)) && contains(upper, &big(1.0)));
+    assert!(upper.hi - lower.lo < 1e-14);
     assert!(margins(&data, &[3.0, 0.0, 3.0], &shares, true).is_none());
     // Rows of one side, a row that does not exist, a negative share, and no shares prove nothing.
     for shares in [
@@ -47,9 +53,22 @@ fn a_margin_by_hand() {
         assert!(margins(&data, &plane, shares, true).is_none(), "{shares:?}");
     }
     // Without an intercept (2, 0) and −(0, 1) have the mean (1, −½), and 3x₀ − x₁ = 0 the margin 1/√10.
-    let found = margins(&data, &[3.0, -1.0], &[(0, 1.0), (2, 1.0)], false).unwrap();
-    assert!(contains(found.upper, &big(1.25).sqrt()));
-    assert!(contains(found.lower, &(big(1.0) / big(10.0).sqrt())));
+    let (lower, upper) = margins(&data, &[3.0, -1.0], &[(0, 1.0), (2, 1.0)], false).unwrap();
+    assert!(contains(upper, &big(1.25).sqrt()));
+    assert!(contains(lower, &(big(1.0) / big(10.0).sqrt())));
+}
+
+fn radii(
+    data: &TrainingRows,
+    class: usize,
+    centre: &[f64],
+    support: &[(usize, f64)],
+) -> (Interval, Interval) {
+    let support = support
+        .iter()
+        .map(|&(i, share)| (i, Dyadic::double(share)))
+        .collect();
+    densities::radii(data, class, centre, &support)
 }
 
 /// The numbers of intervals, and of those that do not contain the exact number.
@@ -87,18 +106,14 @@ fn compare() -> (usize, usize) {
             };
             (0..d).map(coordinate).collect::<Vec<Big>>()
         };
-        if let Some(found) = margins(&data, &plane, &shares, true) {
-            check(found.lower, &(least / norm));
+        if let Some((lower, upper)) = margins(&data, &plane, &shares, true) {
+            check(lower, &(least / norm));
             let (positive, negative) = (combination(&|i| y[i] > 0.0), combination(&|i| y[i] < 0.0));
             let difference: Vec<Big> = positive.iter().zip(&negative).map(|(p, q)| p + q).collect();
-            check(found.upper, &(dot(&difference, &difference).sqrt() * big(0.5)));
+            check(upper, &(dot(&difference, &difference).sqrt() * big(0.5)));
         }
         let own = |i: usize| data.targets[i] == 1.0;
-        let support: Vec<(u64, f64)> = shares
-            .iter()
-            .filter(|(i, _)| own(*i))
-            .map(|&(i, share)| (i as u64, share))
-            .collect();
+        let support: Vec<(usize, f64)> = shares.iter().filter(|(i, _)| own(*i)).copied().collect();
         if support.is_empty() {
             continue;
         }
@@ -117,7 +132,7 @@ fn compare() -> (usize, usize) {
         );
         let (mut total, mut spread, mut mean) = (zero(), zero(), vec![zero(); d]);
         for (i, share) in &support {
-            let t = from_centre(*i as usize);
+            let t = from_centre(*i);
             total = total + big(*share);
             spread = spread + big(*share) * dot(&t, &t);
             mean = mean.iter().zip(&t).map(|(m, t)| m + big(*share) * t).collect();
