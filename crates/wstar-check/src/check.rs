@@ -9,10 +9,7 @@ use crate::table::{self, TableOptions};
 use crate::training_rows::TrainingRows;
 use crate::unreadable::{Reading, Unreadable, shown};
 use crate::verdict::{Options, Verdict};
-use crate::{
-    duality_gap, enclosing_ball, hard_margin, least_error, maximum_likelihood, mistake_bound, separability,
-    separation, stationarity,
-};
+use crate::{densities, duality_gap, least_error, margins, mistake_bound, separability, stationarity};
 
 /// Rows, and what is known about their origin.
 pub struct Source {
@@ -83,12 +80,11 @@ pub fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Ve
     let mut verdict = match model.kind.as_str() {
         "duality-gap" => duality_gap::check(model, rows, options),
         "mistake-bound" => mistake_bound::check(model, rows),
-        "separation" => separation::check(model, rows, options),
-        "maximum-likelihood" => maximum_likelihood::check(model, rows, options),
-        "enclosing-ball" => enclosing_ball::check(model, rows, options),
+        "maximum-likelihood" => densities::check_estimates(model, rows, options),
+        "enclosing-ball" => densities::check_balls(model, rows, options),
         "stationarity" => stationarity::check(model, rows, options),
         "separability" => return separability::check(model, rows),
-        "hard-margin" => hard_margin::check(model, rows, options),
+        "hard-margin" | "separation" => margins::check(model, rows, options),
         "min-error" => least_error::check(model, rows),
         "none" => Err(Unreadable::new("the model has no certificate")),
         kind => Err(Unreadable::new(format!(

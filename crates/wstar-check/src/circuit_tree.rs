@@ -12,32 +12,34 @@
 
 use std::collections::BTreeMap;
 
-use crate::integer::{Dyadic, dependence};
+use crate::dyadic::{Dyadic, dependence};
 use crate::json::Node;
+use crate::least_error::CostedRows;
 use crate::mutant::{self, Mutant};
 use crate::points::Points;
 use crate::unreadable::Reading;
 
-/// The bound that a tree proves, if any. `point` numbers the distinct points of the rows, and `costs` are theirs.
-pub(crate) fn bound(
-    tree: &Node<'_>,
-    points: &Points<'_>,
-    point: &[usize],
-    costs: &[u128],
-) -> Reading<Option<u128>> {
-    let rows = |node: &Node<'_>| -> Reading<Vec<usize>> {
+/// The bound that a tree proves, if any.
+pub(crate) fn bound(tree: &Node<'_>, costed: &CostedRows<'_>) -> Reading<Option<u128>> {
+    let numbers = |node: &Node<'_>| -> Reading<Vec<usize>> {
         node.items()?
             .iter()
-            .map(|row| Ok(row.count()? as usize))
+            .map(|number| Ok(number.count()? as usize))
             .collect()
     };
-    let mut circuits: Vec<Vec<usize>> = Vec::new();
+    // The points of rows that take part.
+    let points = |rows: &[usize]| -> Option<Vec<usize>> {
+        rows.iter()
+            .map(|&row| costed.points.has(row).then(|| costed.point[row]))
+            .collect()
+    };
+    let mut circuits = Vec::new();
     for circuit in tree.field("circuits")?.items()? {
-        let members = rows(&circuit)?;
-        if !is_contradictory(points, &members) {
+        let rows = numbers(&circuit)?;
+        let Some(members) = points(&rows).filter(|_| is_contradictory(&costed.points, &rows)) else {
             return Ok(None);
-        }
-        circuits.push(members.into_iter().map(|row| point[row]).collect());
+        };
+        circuits.push(members);
     }
     let mut bound = u128::MAX;
     // The points that are known to be wrong and right, in the cases still to come.
@@ -54,27 +56,29 @@ pub(crate) fn bound(
             (!used).then(|| circuit.filter(|at| !is_right(at)).collect::<Vec<usize>>())
         };
         if let Some(pack) = step.optional("pack")? {
-            let mut total: u128 = wrong.iter().map(|&at| costs[at]).sum();
-            let mut left: BTreeMap<usize, u128> = BTreeMap::new();
-            for k in rows(&pack)? {
+            let mut total: u128 = wrong.iter().map(|&at| costed.cost(at)).sum();
+            let mut spent: BTreeMap<usize, u128> = BTreeMap::new();
+            for k in numbers(&pack)? {
                 let Some(open) = open(k) else { return Ok(None) };
-                let rest = |at: &usize| left.get(at).copied().unwrap_or(costs[*at]);
+                let left = |at: &usize| {
+                    costed
+                        .cost(*at)
+                        .saturating_sub(spent.get(at).copied().unwrap_or(0))
+                };
                 // Without an open point the case does not occur.
-                let share = open.iter().map(rest).min().unwrap_or(u128::MAX);
+                let share = open.iter().map(left).min().unwrap_or(u128::MAX);
                 total = total.saturating_add(share);
-                let spent: Vec<(usize, u128)> = open.iter().map(|at| (*at, rest(at) - share)).collect();
-                left.extend(spent.into_iter().filter(|_| !mutant::is(Mutant::SharedCosts)));
+                let shares = open.into_iter().filter(|_| !mutant::is(Mutant::SharedCosts));
+                shares.for_each(|at| *spent.entry(at).or_default() += share);
             }
             bound = bound.min(total);
             continue;
         }
         let split = step.field("split")?;
-        let order = rows(&split.field("order")?)?;
-        let known = order.iter().all(|&row| points.has(row));
-        let Some(mut open) = open(split.field("circuit")?.count()? as usize).filter(|_| known) else {
+        let order = points(&numbers(&split.field("order")?)?);
+        let (Some(order), Some(mut open)) = (order, open(split.field("circuit")?.count()? as usize)) else {
             return Ok(None);
         };
-        let order: Vec<usize> = order.into_iter().map(|row| point[row]).collect();
         // The cases are exactly the open points: another one could count a cost twice.
         let mut sorted = order.clone();
         sorted.sort_unstable();
@@ -92,16 +96,10 @@ pub(crate) fn bound(
 
 /// Whether the lemma applies to these rows: they have only one dependence, with the signs of the lemma.
 fn is_contradictory(points: &Points<'_>, rows: &[usize]) -> bool {
-    if !rows.iter().all(|&row| points.has(row)) {
-        return false;
-    }
     let members: Vec<Vec<Dyadic>> = rows.iter().map(|&row| points.point(row)).collect();
-    let equation = |j: usize| members.iter().map(|point| point[j].clone()).collect();
-    let lambda = dependence((0..points.width()).map(equation).collect(), rows.len());
-    let lambda = lambda.unwrap_or_default();
-    let negative = lambda.iter().any(|value| value.sign().is_lt());
-    let one_sided = !negative || !lambda.iter().any(Dyadic::is_positive);
+    let lambda = dependence(&members).unwrap_or_default();
+    let both_signs = lambda.iter().any(Dyadic::is_negative) && lambda.iter().any(Dyadic::is_positive);
     let mut used = rows.iter().zip(&lambda).filter(|(_, value)| !value.is_zero());
-    (one_sided || mutant::is(Mutant::AnySign))
+    (!both_signs || mutant::is(Mutant::AnySign))
         && used.any(|(row, _)| points.signs[*row] > 0 || mutant::is(Mutant::NoPositive))
 }

@@ -1,4 +1,5 @@
-//! The least cost of all hyperplanes by enumeration, for rows of rank up to 4: three features and an intercept. A score of 0 is the negative class.
+//! The least cost of all hyperplanes by enumeration, for rows of rank up to 4: three features and an intercept. A score of 0 is the
+//! negative class.
 //!
 //! **Lemma.** Let x₁ … xₙ span the space of dimension r. The least cost is that of v = 0, or for some xᵢ of rank r − 1 and a v ≠ 0
 //! orthogonal to them the cost of v on the points off v, plus the least cost of the points orthogonal to v.
@@ -10,7 +11,7 @@
 //! not change their possible scores.
 
 use crate::arithmetic::Interval;
-use crate::integer::{Dyadic, dependence, independent, quotient};
+use crate::dyadic::{Dyadic, dependence, independent, quotient};
 use crate::mutant::{self, Mutant};
 
 /// The most scores of an enumeration. Cap: some minutes; beyond it nothing is proved.
@@ -33,40 +34,40 @@ pub(crate) fn least_cost(sites: &[Site], limit: u128) -> Option<u128> {
         .filter(|site| site.costs != [0; 2])
         .cloned()
         .collect();
-    let (n, rank) = (sites.len() as f64, rank_basis(&sites).len());
+    let (n, rank) = (sites.len() as f64, basis(&sites)?.len());
     let subsets: f64 = (1..rank).map(|k| (n + 1.0 - k as f64) / k as f64).product();
-    (rank <= MOST_RANK && n * subsets <= MOST_SCORES).then(|| least(sites, limit))
+    let few = rank <= MOST_RANK && n * subsets <= MOST_SCORES;
+    if few { least(sites, limit) } else { None }
 }
 
 /// The sites that are independent of those before them, with independent columns, or more than [`MOST_RANK`] of them.
-fn rank_basis(sites: &[Site]) -> Vec<(usize, usize)> {
+fn basis(sites: &[Site]) -> Option<Vec<(usize, usize)>> {
     independent(sites.iter().map(|site| &site.x[..]), MOST_RANK + 1)
 }
 
-fn least(mut sites: Vec<Site>, limit: u128) -> u128 {
-    let basis = rank_basis(&sites);
+fn least(mut sites: Vec<Site>, limit: u128) -> Option<u128> {
+    let basis = basis(&sites)?;
     let v_is_zero = sites.iter().map(|site| site.costs[0]).sum();
     let mut best = limit.min(v_is_zero);
     if basis.len() == sites.len() {
-        return best.min(sites.iter().map(|site| site.costs[0].min(site.costs[1])).sum());
+        return Some(best.min(sites.iter().map(|site| site.costs[0].min(site.costs[1])).sum()));
     }
     let Some(size) = basis.len().checked_sub(1) else {
-        return best;
+        return Some(best);
     };
     for site in &mut sites {
         site.x = basis.iter().map(|(_, column)| site.x[*column]).collect();
     }
     let mut subset: Vec<usize> = (0..size).collect();
     loop {
-        let rows = subset
-            .iter()
-            .map(|&i| sites[i].x.iter().copied().map(Dyadic::double).collect());
-        if let Some(v) = dependence(rows.collect(), size + 1) {
-            best = least_of_ray(&sites, &subset, &v, best);
+        let column = |j| subset.iter().map(|&i| Dyadic::double(sites[i].x[j])).collect();
+        let columns: Vec<Vec<Dyadic>> = (0..size + 1).map(column).collect();
+        if let Some(v) = dependence(&columns) {
+            best = least_of_ray(&sites, &subset, &v, best)?;
         }
         // The next subset in lexicographic order.
         let Some(at) = (0..size).rev().find(|&at| subset[at] + size < sites.len() + at) else {
-            return best;
+            return Some(best);
         };
         subset[at] += 1;
         (at + 1..size).for_each(|next| subset[next] = subset[next - 1] + 1);
@@ -74,7 +75,7 @@ fn least(mut sites: Vec<Site>, limit: u128) -> u128 {
 }
 
 /// The least cost of v and −v with the points on them, or `limit`. They are only treated for the first basis of these points.
-fn least_of_ray(sites: &[Site], subset: &[usize], v: &[Dyadic], limit: u128) -> u128 {
+fn least_of_ray(sites: &[Site], subset: &[usize], v: &[Dyadic], limit: u128) -> Option<u128> {
     let scale = v
         .iter()
         .find(|entry| !entry.is_zero())
@@ -92,21 +93,22 @@ fn least_of_ray(sites: &[Site], subset: &[usize], v: &[Dyadic], limit: u128) -> 
                 on.push(i);
                 continue;
             }
-            is_positive = exact.sign() == scale.sign();
+            is_positive = exact.is_positive() == scale.is_positive();
         }
         costs[0] += site.costs[usize::from(is_positive)];
         costs[1] += site.costs[usize::from(!is_positive)];
         if costs[0] >= limit && costs[1] >= limit {
-            return limit;
+            return Some(limit);
         }
     }
     let own: Vec<Site> = on.iter().map(|&i| sites[i].clone()).collect();
-    if !rank_basis(&own).iter().map(|(at, _)| &on[*at]).eq(subset) {
-        return limit;
+    if !basis(&own)?.iter().map(|(at, _)| &on[*at]).eq(subset) {
+        return Some(limit);
     }
     let off = costs[0].min(costs[1]);
-    match mutant::is(Mutant::NoTurn) {
-        true => limit.min(off + own.iter().map(|site| site.costs[0]).sum::<u128>()),
-        false => limit.min(off + least(own, limit - off)),
-    }
+    let cost = match mutant::is(Mutant::NoTurn) {
+        true => own.iter().map(|site| site.costs[0]).sum(),
+        false => least(own, limit - off)?,
+    };
+    Some(limit.min(off + cost))
 }

@@ -8,9 +8,9 @@
 //!   [`bound`]: the bound from all defects; `baseline`: the scale of the relative gap; [`constraint`]: moves onto equality constraints.
 //! - [`digits`]: intervals for the optimum of smooth losses; `row_slope`, [`information`]: its slopes and Hessians.
 //! - [`active_set`]: intervals for the optimum where the objective has kinks.
-//! - `mistake_bound`, `separation`, `maximum_likelihood`, `enclosing_ball`, `stationarity`: claims of the other kinds; `hyperplane`: the sides of rows.
+//! - `mistake_bound`, `densities`, `stationarity`: claims of the other kinds.
 //! - [`linear`], [`products`]: factors of matrices with bounds, and products with the columns.
-//! - Exact geometry: [`integer`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `hard_margin`,
+//! - Exact geometry: [`dyadic`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `margins`,
 //!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
 //!
 //! The reading:
@@ -38,21 +38,19 @@ pub mod constraint;
 pub mod csv;
 mod decimal;
 pub mod defect;
+mod densities;
 pub mod design;
 pub mod digits;
 pub mod duality_gap;
+pub mod dyadic;
 pub mod elementary;
-mod enclosing_ball;
 mod enumeration;
 pub mod gap;
-mod hard_margin;
-mod hyperplane;
 pub mod information;
-pub mod integer;
 pub mod json;
 mod least_error;
 pub mod linear;
-mod maximum_likelihood;
+mod margins;
 mod mistake_bound;
 pub mod model;
 mod mutant;
@@ -69,7 +67,6 @@ mod scalar;
 pub mod schema;
 
 mod separability;
-mod separation;
 pub mod sha256;
 mod softmax;
 mod stationarity;

@@ -9,20 +9,26 @@
 //! AB(p − q) = Σ over the first class of (αᵢB)aᵢ + Σ over the second of (αᵢA)aᵢ needs no division.
 
 use crate::design::Design;
-use crate::integer::Dyadic;
+use crate::dyadic::{Dyadic, fractions, sum_of_products};
 use crate::json::Node;
 use crate::mutant::{self, Mutant};
+use crate::reduction::Part;
 use crate::training_rows::TrainingRows;
 use crate::unreadable::Reading;
 
 /// Rows with their multipliers.
 pub type Multipliers = Vec<(usize, Dyadic)>;
 
-/// Reads rows with their multipliers.
+/// Reads pairs of a row and a multiplier.
 pub fn multipliers(node: &Node<'_>) -> Reading<Multipliers> {
+    pairs(node, |multiplier| multiplier.number().map(Dyadic::double))
+}
+
+/// Reads pairs of an index and a number.
+pub fn pairs(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Reading<Dyadic>) -> Reading<Multipliers> {
     let pair = |pair: &Node<'_>| match &pair.items()?[..] {
-        [row, multiplier] => Ok((row.count()? as usize, Dyadic::double(multiplier.number()?))),
-        _ => Err(pair.refuse("a row and its multiplier are expected")),
+        [index, number] => Ok((index.count()? as usize, read(number)?)),
+        _ => Err(pair.refuse("an index and a number are expected")),
     };
     node.items()?.iter().map(pair).collect()
 }
@@ -38,17 +44,18 @@ pub struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    /// One class against another, or against all others: the rows with a sample weight above 0.
-    pub fn new(rows: &'a TrainingRows, positive: usize, negative: Option<usize>, intercept: bool) -> Self {
-        let sign = |row: usize| match rows.targets[row] as usize {
+    /// The rows of two sides with a sample weight above 0.
+    pub fn new(rows: &'a TrainingRows, part: Part, intercept: bool) -> Self {
+        let sign = |row: usize| match (part, rows.targets[row] as usize) {
             _ if rows.weight(row) <= 0.0 => 0,
-            class if class == positive => 1,
-            class if negative.is_some_and(|negative| class != negative) => 0,
+            (Part::Against(positive) | Part::Pair(_, positive), class) if class == positive => 1,
+            (Part::Pair(negative, _), class) if class != negative => 0,
             _ => -1,
         };
+        let signs = (0..rows.len()).map(sign).collect();
         Points {
             design: &rows.design,
-            signs: (0..rows.len()).map(sign).collect(),
+            signs,
             intercept,
         }
     }
@@ -68,71 +75,108 @@ impl<'a> Points<'a> {
         self.design.features + usize::from(self.intercept)
     }
 
-    /// The entries of aᵢ with their coordinates.
-    pub fn entries(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+    /// The coordinates of aᵢ that are stored, with their numbers.
+    fn entries(&self, i: usize) -> impl Iterator<Item = (usize, Dyadic)> {
         let sign = f64::from(self.signs[i]);
         let one = self.intercept.then_some((self.design.features, 1.0));
         let entries = self.design.row(i).entries().chain(one);
-        entries.map(move |(j, x)| (j, sign * x))
+        entries.map(move |(j, x)| (j, Dyadic::double(sign * x)))
     }
 
     /// All coordinates of aᵢ.
     pub fn point(&self, i: usize) -> Vec<Dyadic> {
         let mut point = vec![Dyadic::default(); self.width()];
-        self.entries(i).for_each(|(j, x)| point[j] = Dyadic::double(x));
+        self.entries(i).for_each(|(j, x)| point[j] = x);
         point
     }
 
     /// aᵢ·v.
     pub fn product(&self, i: usize, v: &[Dyadic]) -> Dyadic {
-        let terms = self.entries(i).filter(|(j, _)| !v[*j].is_zero());
-        terms.map(|(j, x)| &v[j] * &Dyadic::double(x)).sum()
-    }
-
-    /// Σⱼ vⱼ² over all coordinates but that of the intercept.
-    pub fn squared_norm(&self, v: &[Dyadic]) -> Dyadic {
-        v[..self.design.features].iter().map(Dyadic::square).sum()
+        let entries: Vec<(usize, Dyadic)> = self.entries(i).collect();
+        let terms: Vec<_> = entries.iter().map(|(j, x)| (x, &v[*j])).collect();
+        sum_of_products(&terms)
     }
 
     /// Σᵢ λᵢaᵢ.
     pub fn combination(&self, multipliers: &[(usize, Dyadic)]) -> Vec<Dyadic> {
-        let mut total = vec![Dyadic::default(); self.width()];
+        let (mut total, one) = (vec![Dyadic::default(); self.width()], Dyadic::integer(1));
         for (i, multiplier) in multipliers {
             for (j, x) in self.entries(*i) {
-                total[j] = &total[j] + &(multiplier * &Dyadic::double(x));
+                total[j] = sum_of_products(&[(&total[j], &one), (multiplier, &x)]);
             }
         }
         total
     }
 
+    /// ‖w‖² of v = (w, b).
+    pub fn squared_norm(&self, v: &[Dyadic]) -> Dyadic {
+        let terms: Vec<_> = v[..self.design.features].iter().map(|w| (w, w)).collect();
+        sum_of_products(&terms)
+    }
+
     /// The sums of the multipliers of both classes; without an intercept those of all, and 0.
-    pub fn sums(&self, multipliers: &[(usize, Dyadic)]) -> (Dyadic, Dyadic) {
-        let is_first = |i: usize| self.signs[i] > 0 || !self.intercept;
-        let of = |first: bool| {
-            let own = multipliers.iter().filter(|(i, _)| is_first(*i) == first);
-            own.map(|(_, multiplier)| multiplier.clone()).sum::<Dyadic>()
-        };
-        (of(true), of(false))
+    pub fn sums(&self, multipliers: &[(usize, Dyadic)]) -> [Dyadic; 2] {
+        [true, false].map(|first| {
+            let own = multipliers.iter().filter(|(i, _)| self.is_first(*i) == first);
+            own.map(|(_, multiplier)| multiplier.clone()).sum()
+        })
+    }
+
+    fn is_first(&self, i: usize) -> bool {
+        self.signs[i] > 0 || !self.intercept
     }
 
     /// The square of the bound of the lemma, as a fraction. `None` if the lemma does not apply.
     pub fn bound(&self, multipliers: &[(usize, Dyadic)]) -> Option<(Dyadic, Dyadic)> {
-        let fits = |(i, multiplier): &(usize, Dyadic)| self.has(*i) && !multiplier.sign().is_lt();
+        let fits = |(i, multiplier): &(usize, Dyadic)| self.has(*i) && !multiplier.is_negative();
         if !multipliers.iter().all(fits) {
             return None;
         }
-        let (first, mut second) = self.sums(multipliers);
-        let two = Dyadic::integer(if self.intercept { 2 } else { 1 });
-        if !self.intercept {
-            second = Dyadic::integer(1);
-        }
+        let [first, second] = self.sums(multipliers);
+        let (second, halves) = match self.intercept {
+            true => (second, if mutant::is(Mutant::WholeDistance) { 1 } else { 2 }),
+            false => (Dyadic::integer(1), 1),
+        };
         let share = |(i, multiplier): &(usize, Dyadic)| {
-            let is_first = self.signs[*i] > 0 || !self.intercept || mutant::is(Mutant::NotMeans);
+            let is_first = self.is_first(*i) || mutant::is(Mutant::NotMeans);
             (*i, multiplier * if is_first { &second } else { &first })
         };
         let shares: Multipliers = multipliers.iter().map(share).collect();
-        let denominator = (&(&first * &second) * &two).square();
-        (first.is_positive() && second.is_positive())
-            .then(|| (self.squared_norm(&self.combination(&shares)), denominator))
+        let length = &(&first * &second) * &Dyadic::integer(halves);
+        length
+            .is_positive()
+            .then(|| (self.squared_norm(&self.combination(&shares)), length.square()))
+    }
+
+    /// Reads v: numbers, or fractions, which are multiplied by a common denominator above 0.
+    pub fn hyperplane(&self, node: &Node<'_>) -> Reading<Vec<Dyadic>> {
+        let (mut all, intercept) = (node.field("weights")?.items()?, node.field("intercept")?);
+        if all.len() != self.design.features || !(self.intercept || intercept.number() == Ok(0.0)) {
+            return Err(node.refuse("it has other features, or an intercept where there is none"));
+        }
+        all.extend(self.intercept.then_some(intercept));
+        if all.iter().all(|number| number.as_text().is_none()) {
+            let numbers = all.iter().map(|number| number.number().map(Dyadic::double));
+            return numbers.collect();
+        }
+        let texts: Vec<&str> = all.iter().map(Node::text).collect::<Reading<_>>()?;
+        let read = fractions(&texts).ok_or_else(|| node.refuse("a coefficient is not a fraction"));
+        read.map(|(numerators, _)| numerators)
+    }
+
+    /// Reads the multipliers of both hulls, each of rows of its side; without an intercept the first has all of them.
+    pub fn hulls(&self, node: &Node<'_>) -> Reading<Multipliers> {
+        let mut all = multipliers(&node.field("positive")?)?;
+        let second = multipliers(&node.field("negative")?)?;
+        let own = |list: &Multipliers, sign| list.iter().all(|(i, _)| self.signs.get(*i) == Some(&sign));
+        let fits = match self.intercept {
+            true => own(&all, 1) && own(&second, -1),
+            false => second.is_empty(),
+        };
+        all.extend(second);
+        match fits {
+            true => Ok(all),
+            false => Err(node.refuse("a row is listed for the hull of the other class")),
+        }
     }
 }

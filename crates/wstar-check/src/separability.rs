@@ -1,8 +1,7 @@
 //! Proof files of `wstar separate --proof`: two classes are separable, quasi-separable or inseparable.
 //!
 //! Let aᵢ be the points of `points.rs`, and A the matrix with these rows.
-//! - **Separable**: a v with aᵢ·v > 0 for all i. With the lemma of `points.rs` the largest margin lies between the margin of v
-//!   and the bound by two points of the hulls.
+//! - **Separable**: a v with aᵢ·v > 0 for all i. The largest margin lies between the margin of v and the bound of `points.rs`.
 //! - **Not separable**: λ ≥ 0, not all 0, with Σλᵢaᵢ = 0. *Proof.* If aᵢ·u > 0 for all i, then 0 = Σλᵢ(aᵢ·u) > 0. ∎ If also a v
 //!   has Av ≥ 0 and Av ≠ 0, the classes are **quasi-separable**.
 //! - **Inseparable**: λ > 0 on rows S with Σλᵢaᵢ = 0, and rank A_S = rank A. *Proof.* Let Av ≥ 0. The terms of
@@ -12,11 +11,12 @@
 //! - Decimal λ only bound the margin, by the lemma of `points.rs`.
 
 use crate::csv;
-use crate::integer::{Dyadic, fractions, rank_at_least, root};
+use crate::decimal;
+use crate::dyadic::{Dyadic, fractions, quotient, rank_at_least};
 use crate::json::Node;
 use crate::model::Model;
 use crate::mutant::{self, Mutant};
-use crate::points::{Multipliers, Points, multipliers};
+use crate::points::{Multipliers, Points, pairs};
 use crate::reduction::Part;
 use crate::training_rows::TrainingRows;
 use crate::unreadable::Reading;
@@ -26,26 +26,18 @@ use crate::verdict::Verdict;
 pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
     let content = model.root().field("content")?;
     let (count, sides) = (model.classes().len(), content.field("points")?.field("sides")?);
-    let class = |node: Node<'_>| node.count().map(|class| class as usize);
-    let positive = class(sides.field("positive")?)?;
-    let negative = sides.optional("negative")?.map(class).transpose()?;
+    let positive = sides.field("positive")?.count()? as usize;
+    let negative = sides.maybe("negative", |class| Ok(class.count()? as usize))?;
     if count < 2 || positive >= count || negative.is_some_and(|class| class >= count || class == positive) {
         return Err(sides.refuse("these are not two different classes"));
     }
     let part = negative.map_or(Part::Against(positive), |negative| Part::Pair(negative, positive));
-    let mut sides = part.label(model.classes());
-    let points = Points::new(rows, positive, negative, content.field("intercept")?.boolean()?);
+    let points = Points::new(rows, part, content.field("intercept")?.boolean()?);
     let mut verdict = Verdict::new("checksum");
-    let names = content.field("classes")?;
-    let names = format!(
-        "{} against {}",
-        names.field("positive")?.text()?,
-        names.field("negative")?.text()?
-    );
-    verdict.object_unless(
-        names == sides,
-        format!("{names} is stated, and the proof is about {sides}"),
-    );
+    let (names, mut sides) = (content.field("classes")?, part.label(model.classes()));
+    let stated = [names.field("positive")?.text()?, names.field("negative")?.text()?].join(" against ");
+    let objection = format!("{stated} is stated, and the proof is about {sides}");
+    verdict.object_unless(stated == sides, objection);
     if !points.intercept {
         sides.push_str(" by hyperplanes through the origin");
     }
@@ -60,43 +52,41 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
     let (lower, upper) = (margin.field("lower")?.number()?, margin.field("upper")?.number()?);
     let kind = content.field("verdict")?;
     if kind.text()? == "separable" {
-        let v = hyperplane(&content.field("hyperplane")?, &points)?;
-        separable(&points, &v, lower, &mut verdict);
-        let hulls = content.field("hulls")?;
-        let mut all = multipliers(&hulls.field("positive")?)?;
-        let second = multipliers(&hulls.field("negative")?)?;
-        let own = |list: &Multipliers, sign| list.iter().all(|(i, _)| points.signs.get(*i) == Some(&sign));
-        let fits = if points.intercept {
-            own(&all, 1) && own(&second, -1)
-        } else {
-            second.is_empty()
-        };
-        verdict.object_unless(fits, "a row is listed for the hull of the other class");
-        all.extend(second);
-        bounded(&points, &all, upper, &mut verdict);
+        let v = points.hyperplane(&content.field("hyperplane")?)?;
+        separates(&points, &v, lower, &mut verdict);
+        bounds(
+            &points,
+            &points.hulls(&content.field("hulls")?)?,
+            upper,
+            &mut verdict,
+        );
         verdict.summary =
             format!("separable: {sides}, and the largest margin is from {lower:?} to {upper:?}");
         return Ok(verdict);
     }
     let (lambda, total) = combination(&content.field("proof")?)?;
-    let exact = total.is_some();
-    verdict.summary = match total {
-        Some(_) => format!("{}: {sides}", kind.text()?),
-        None => format!("{sides}: no margin exceeds {upper:?}, and decimal λ prove no more"),
-    };
-    match total {
-        Some(total) => vanishing(&points, &lambda, &total, &mut verdict),
-        None => bounded(&points, &lambda, upper, &mut verdict),
-    }
     let objection = "a margin is stated, and no hyperplane separates strictly";
-    verdict.object_unless(lower == 0.0 && (upper == 0.0 || !exact), objection);
+    verdict.object_unless(lower == 0.0 && (upper == 0.0 || total.is_none()), objection);
+    match &total {
+        Some(total) => {
+            vanishes(&points, &lambda, total, &mut verdict);
+            verdict.summary = format!("{}: {sides}", kind.text()?);
+        }
+        None => {
+            bounds(&points, &lambda, upper, &mut verdict);
+            verdict.summary = format!("{sides}: no margin exceeds {upper:?}, and decimal λ prove no more");
+        }
+    }
     match kind.text()? {
         "quasi-separable" => {
-            let v = hyperplane(&content.field("hyperplane")?, &points)?;
+            let v = points.hyperplane(&content.field("hyperplane")?)?;
+            let products: Vec<Dyadic> = points.rows().map(|i| points.product(i, &v)).collect();
+            let some = products.iter().any(Dyadic::is_positive) || mutant::is(Mutant::NotStrict);
+            let weakly = some && !products.iter().any(Dyadic::is_negative);
             let text = "no row is on the wrong side of the hyperplane, and some row is off it";
-            verdict.state("hyperplane", text, Some(weakly_separates(&points, &v)));
+            verdict.state("hyperplane", text, Some(weakly));
         }
-        "inseparable" if exact => {
+        "inseparable" if total.is_some() => {
             let spans = spans(&points, &lambda, &null_vectors(&content, points.width())?);
             let text = "the rows with λ > 0 span all rows, so no hyperplane separates even weakly";
             verdict.state("rank", text, Some(spans));
@@ -107,13 +97,22 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows) -> Reading<Verdict> {
     Ok(verdict)
 }
 
+/// √(a/b) as text.
+fn root(a: &Dyadic, b: &Dyadic) -> String {
+    let root = quotient(a, b).sqrt();
+    decimal::interval((root.lo, root.hi))
+}
+
 /// A hyperplane separates strictly, with a margin of at least `lower`.
-fn separable(points: &Points<'_>, v: &[Dyadic], lower: f64, verdict: &mut Verdict) {
-    let least = points.rows().map(|i| points.product(i, v)).min();
-    let least = least.filter(|least| least.is_positive() || mutant::is(Mutant::NotStrict));
-    let strict = least.is_some();
+fn separates(points: &Points<'_>, v: &[Dyadic], lower: f64, verdict: &mut Verdict) {
+    let least = points
+        .rows()
+        .map(|i| points.product(i, v))
+        .min()
+        .unwrap_or_default();
+    let strict = least.is_positive() || mutant::is(Mutant::NotStrict);
     verdict.state("hyperplane", "every row is strictly on its side", Some(strict));
-    let (square, norm) = (least.unwrap_or_default().square(), points.squared_norm(v));
+    let (square, norm) = (least.square(), points.squared_norm(v));
     let reached = strict && (lower <= 0.0 || &Dyadic::double(lower).square() * &norm <= square);
     let text = format!(
         "at least {lower:?}; that of the hyperplane is {}",
@@ -123,7 +122,7 @@ fn separable(points: &Points<'_>, v: &[Dyadic], lower: f64, verdict: &mut Verdic
 }
 
 /// No margin exceeds `upper`.
-fn bounded(points: &Points<'_>, multipliers: &Multipliers, upper: f64, verdict: &mut Verdict) {
+fn bounds(points: &Points<'_>, multipliers: &Multipliers, upper: f64, verdict: &mut Verdict) {
     let bound = points.bound(multipliers);
     let within = |(a, b): &(Dyadic, Dyadic)| upper >= 0.0 && *a <= &Dyadic::double(upper).square() * b;
     let found = bound.as_ref().map_or("no bound".into(), |(a, b)| root(a, b));
@@ -132,31 +131,21 @@ fn bounded(points: &Points<'_>, multipliers: &Multipliers, upper: f64, verdict: 
 }
 
 /// No hyperplane separates strictly.
-fn vanishing(points: &Points<'_>, lambda: &Multipliers, total: &Dyadic, verdict: &mut Verdict) {
-    let positive = lambda.iter().all(|(_, value)| value.is_positive()) || mutant::is(Mutant::AnySign);
-    let valid = positive && !lambda.is_empty() && lambda.iter().all(|(i, _)| points.has(*i));
+fn vanishes(points: &Points<'_>, lambda: &Multipliers, total: &Dyadic, verdict: &mut Verdict) {
+    let positive = |value: &Dyadic| value.is_positive() || mutant::is(Mutant::AnySign);
+    let valid = !lambda.is_empty() && lambda.iter().all(|(i, value)| points.has(*i) && positive(value));
     let vanishes = valid && points.combination(lambda).iter().all(Dyadic::is_zero);
     let text = format!(
         "Σλᵢaᵢ = 0 with λ > 0 on {} rows, so no hyperplane separates strictly",
         lambda.len()
     );
     verdict.state("λ", text, Some(vanishes));
-    let (first, second) = if valid {
-        points.sums(lambda)
-    } else {
-        Default::default()
-    };
-    let normed = first == *total && (second == *total || !points.intercept);
-    verdict.object_unless(normed, "λ does not sum to 1");
+    let sums_to_one =
+        |[first, second]: [Dyadic; 2]| first == *total && (second == *total || !points.intercept);
+    verdict.object_unless(!valid || sums_to_one(points.sums(lambda)), "λ does not sum to 1");
 }
 
-fn weakly_separates(points: &Points<'_>, v: &[Dyadic]) -> bool {
-    let products: Vec<Dyadic> = points.rows().map(|i| points.product(i, v)).collect();
-    let some = products.iter().any(Dyadic::is_positive) || mutant::is(Mutant::NotStrict);
-    some && products.iter().all(|product| !product.sign().is_lt())
-}
-
-/// Whether these rows certainly span all rows.
+/// Whether the rows of λ certainly span all rows.
 fn spans(points: &Points<'_>, lambda: &Multipliers, null_vectors: &[Vec<Dyadic>]) -> bool {
     let orthogonal = |n: &Vec<Dyadic>| points.rows().all(|i| points.product(i, n).is_zero());
     let independent = rank_at_least(null_vectors.iter().cloned()) == null_vectors.len();
@@ -167,64 +156,42 @@ fn spans(points: &Points<'_>, lambda: &Multipliers, null_vectors: &[Vec<Dyadic>]
         && (null_vectors.iter().all(orthogonal) || mutant::is(Mutant::NotOrthogonal))
 }
 
-/// A hyperplane of doubles, or of fractions; these are multiplied by a common denominator above 0.
-fn hyperplane(node: &Node<'_>, points: &Points<'_>) -> Reading<Vec<Dyadic>> {
-    let (mut all, intercept) = (node.field("weights")?.items()?, node.field("intercept")?);
-    if all.len() != points.design.features || !(points.intercept || intercept.number() == Ok(0.0)) {
-        return Err(node.refuse("it has other features, or an intercept where there is none"));
-    }
-    all.extend(points.intercept.then_some(intercept));
-    if all.iter().all(|number| number.as_text().is_none()) {
-        return all
-            .iter()
-            .map(|number| number.number().map(Dyadic::double))
-            .collect();
-    }
-    let texts: Vec<&str> = all.iter().map(Node::text).collect::<Reading<_>>()?;
-    let read = fractions(&texts).ok_or_else(|| node.refuse("a coefficient is not a fraction"));
-    read.map(|(numerators, _)| numerators)
-}
-
-/// Rows with their λ, and what the λ of each class sum to if they are exact.
+/// Rows with their λ, and what the λ of each class must sum to if they are exact.
 fn combination(node: &Node<'_>) -> Reading<(Multipliers, Option<Dyadic>)> {
     let (rows, texts) = (node.field("points")?.items()?, node.field("weights")?.texts()?);
-    let rows: Vec<u64> = rows.iter().map(Node::count).collect::<Reading<_>>()?;
+    let rows: Vec<usize> = rows
+        .iter()
+        .map(|row| Ok(row.count()? as usize))
+        .collect::<Reading<_>>()?;
     if rows.len() != texts.len() || !rows.is_sorted_by(|a, b| a < b) {
         return Err(node.refuse("rows do not increase, or do not have one weight each"));
     }
-    let decimal = |text: &String| csv::number(text).map(Dyadic::double);
+    let texts = texts.iter().map(String::as_str);
     let read = match node.field("exact")?.boolean()? {
-        true => fractions(&texts.iter().map(String::as_str).collect::<Vec<_>>())
-            .map(|(all, one)| (all, Some(one))),
-        false => texts
-            .iter()
-            .map(decimal)
-            .collect::<Option<Vec<Dyadic>>>()
-            .map(|all| (all, None)),
+        true => fractions(&texts.collect::<Vec<_>>()).map(|(values, one)| (values, Some(one))),
+        false => {
+            let values = texts.map(|text| csv::number(text).map(Dyadic::double));
+            values.collect::<Option<_>>().map(|values| (values, None))
+        }
     };
-    let (values, total) = read.ok_or_else(|| node.refuse("a weight is not a number"))?;
-    Ok((
-        rows.into_iter().map(|row| row as usize).zip(values).collect(),
-        total,
-    ))
+    let (values, total): (Vec<Dyadic>, _) = read.ok_or_else(|| node.refuse("a weight is not a number"))?;
+    Ok((rows.into_iter().zip(values).collect(), total))
 }
 
 /// Vectors that are stored as pairs of coordinate and integer.
 fn null_vectors(content: &Node<'_>, width: usize) -> Reading<Vec<Vec<Dyadic>>> {
+    let integer = |node: &Node<'_>| Dyadic::parse(node.text()?).ok_or_else(|| node.refuse("no integer"));
     let read = |node: &Node<'_>| {
         let mut vector = vec![Dyadic::default(); width];
-        for pair in node.items()? {
-            let entry = match &pair.items()?[..] {
-                [coordinate, value] => (coordinate.count()? as usize, Dyadic::parse(value.text()?)),
-                _ => (width, None),
-            };
-            match (vector.get_mut(entry.0), entry.1) {
-                (Some(place), Some(value)) if place.is_zero() => *place = value,
-                _ => return Err(pair.refuse("a coordinate and an integer are expected")),
-            }
+        for (j, value) in pairs(node, integer)? {
+            *vector
+                .get_mut(j)
+                .ok_or_else(|| node.refuse("no such coordinate"))? = value;
         }
         Ok(vector)
     };
-    let stored = content.optional("null_vectors")?;
-    stored.map_or(Ok(Vec::new()), |node| node.items()?.iter().map(read).collect())
+    let stored = content
+        .maybe("null_vectors", |node| node.items())?
+        .unwrap_or_default();
+    stored.iter().map(read).collect()
 }

@@ -25,10 +25,9 @@ use crate::reduction::Reduction;
 use crate::regularized::Settings;
 use crate::row_slope::probabilities;
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Reading, Unreadable};
+use crate::unreadable::Reading;
 use crate::verdict::{Options, Verdict};
 
-const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 /// The relative deviation of a stated objective that rounding explains.
 const ROUNDING: f64 = 1e-9;
 /// The deviation of a stated slope that rounding explains.
@@ -45,44 +44,39 @@ fn leverages(sub: &Subproblem<'_>, k: &[Interval]) -> Option<(Vec<Interval>, Int
     let mut of_row = vec![0.0; sub.design.rows()];
     rows.iter().zip(&middle).for_each(|(&i, &k)| of_row[i] = k);
     let frame = Frame::new(sub.design, p, p > problem.features, |i| of_row[i]);
-    let h = gram(p, 0..rows.len(), |at, x| {
-        frame.map(sub.design.row(rows[at]), x);
-        middle[at]
+    let h = gram(p, rows.iter().copied(), |i, x| {
+        frame.map(sub.design.row(i), x);
+        of_row[i]
     });
     let r = inverse_factor(&h, p)?;
     let error = |&k: &Interval| ((k - Interval::point(k.middle())) / k).abs().hi;
     let relative = k.iter().map(error).fold(0.0, larger);
     let epsilon = identity_defect(&h, &r, p, rows.len(), relative);
-    let off = ONE + Interval::new(-epsilon, epsilon);
-    let known = off.lo > 0.0 && relative.is_finite();
+    let off = Interval::point(1.0).widened(epsilon);
     let mut x = vec![0.0; p];
     let mut leverage = |(&i, &k): (&usize, &Interval)| {
         frame.map(sub.design.row(i), &mut x);
         // x̂ is rounded once, each product once, and the sum p times.
         let entry = |b: usize| {
-            let (mut sum, mut size) = (0.0, 0.0f64);
-            for (r, x) in r[b * p..][..b + 1].iter().zip(&x) {
-                sum += r * x;
-                size += (r * x).abs();
-            }
-            Interval::point(sum).widened(gamma(p + 4) * size * 1.01 + 1e-300)
+            let products = || r[b * p..][..b + 1].iter().zip(&x).map(|(r, x)| r * x);
+            let size: f64 = products().map(f64::abs).sum();
+            Interval::point(products().sum()).widened(gamma(p + 4) * size * 1.01 + 1e-300)
         };
         k * (0..p).map(|b| entry(b).square()).sum::<Interval>() / off
     };
     let found = rows.iter().zip(k).map(&mut leverage).collect();
-    let determinant = (0..p)
-        .map(|a| 0.5 * log(off) - log(Interval::point(r[a * p + a])) - log(Interval::point(frame.scale[a])));
-    known.then(|| (found, determinant.sum()))
+    let diagonal = |a: usize| log(Interval::point(r[a * p + a])) + log(Interval::point(frame.scale[a]));
+    let determinant = (0..p).map(|a| 0.5 * log(off) - diagonal(a)).sum();
+    (off.lo > 0.0 && relative.is_finite()).then_some((found, determinant))
 }
 
 /// The objective, and the largest partial derivative relative to its magnitude.
-pub(crate) fn measure(sub: &Subproblem<'_>, firth: bool, point: &[f64]) -> (Interval, Interval) {
+pub(crate) fn measure(sub: &Subproblem<'_>, firth: bool, theta: &[f64]) -> (Interval, Interval) {
     let (problem, rows): (_, Vec<usize>) = (&sub.problem, sub.rows().collect());
-    let weight = |i: usize| Interval::point(sub.weights[i]);
-    let y_z = |i: usize| {
-        sub.targets[i] * Score::new(sub.design.row(i), problem.features, point).residual(0.0, -1.0)
-    };
-    let margins: Vec<Interval> = rows.iter().map(|&i| y_z(i)).collect();
+    let point = Interval::point;
+    let weight = |i: usize| point(sub.weights[i]);
+    let score = |i: usize| Score::new(sub.design.row(i), problem.features, theta).residual(0.0, -1.0);
+    let margins: Vec<Interval> = rows.iter().map(|&i| sub.targets[i] * score(i)).collect();
     let shares: Vec<(Interval, Interval)> = margins.iter().map(|&margin| probabilities(margin)).collect();
     let curvature = |(&i, &(u, v)): (&usize, &(Interval, Interval))| weight(i) * u * v;
     let correction = match firth {
@@ -100,15 +94,17 @@ pub(crate) fn measure(sub: &Subproblem<'_>, firth: bool, point: &[f64]) -> (Inte
         let (value, slope, steepest) = match leverages.get(at) {
             // ½ − p = y(½ − σ(yz)).
             Some(&h) => {
-                let correction = h * (Interval::point(0.5) - v);
-                let slope = -y * (c * u + correction.unless(Mutant::NoLeverages));
-                (value(Loss::Logistic, sub.weights[i], margins[at]), slope, c)
+                let correction = (h * (point(0.5) - v)).unless(Mutant::NoLeverages);
+                (
+                    value(Loss::Logistic, sub.weights[i], margins[at]),
+                    -y * (c * u + correction),
+                    c,
+                )
             }
-            None => (
-                c * u.square(),
-                -2.0 * y * (c * u.square() * v),
-                8.0 * (c / Interval::point(27.0)),
-            ),
+            None => {
+                let squared = c * u.square();
+                (squared, -2.0 * y * (squared * v), 8.0 * (c / point(27.0)))
+            }
         };
         objective.add(value);
         let ones = (problem.width() > problem.features).then_some((problem.features, 1.0));
@@ -117,18 +113,20 @@ pub(crate) fn measure(sub: &Subproblem<'_>, firth: bool, point: &[f64]) -> (Inte
             magnitude[j].add(x.abs() * steepest);
         }
     }
-    let mut total = objective.interval() - determinant;
-    let mut slope = Interval::ZERO;
-    for (j, &w) in point.iter().enumerate() {
-        let l2 = if problem.penalizes(j) { problem.l2 } else { 0.0 };
-        let penalty = l2 * Interval::point(w);
-        total = total + 0.5 * (penalty * Interval::point(w));
+    let (mut total, mut worst) = (objective.interval() - determinant, Interval::ZERO);
+    for (j, &w) in theta.iter().enumerate() {
+        let penalty = if problem.penalizes(j) {
+            problem.l2 * point(w)
+        } else {
+            Interval::ZERO
+        };
+        total = total + 0.5 * (w * penalty);
         let derivative = (gradient[j].interval() + penalty).abs();
         if derivative != Interval::ZERO {
-            slope = slope.max(derivative / (magnitude[j].interval() + penalty.abs()));
+            worst = worst.max(derivative / (magnitude[j].interval() + penalty.abs()));
         }
     }
-    (total, slope)
+    (total, worst)
 }
 
 /// Checks the claim.
@@ -141,15 +139,18 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
     let problem = &reduction.problem;
     let is_firth = settings.firth && problem.loss == Loss::Logistic && problem.l2 == 0.0;
     if problem.l1 > 0.0 || !(is_firth || !settings.firth && problem.loss == Loss::SigmoidMse) {
-        return Err(Unreadable::new("stationarity is claimed for another objective"));
+        return Err(root.refuse("stationarity is claimed for another objective"));
     }
     let mut verdict = Verdict::new(
         "that the point is an optimum; standard errors and other statistics, ties, status, notes, history, digest, iterations",
     );
     reduction.objections(model, &planes, claims.len(), &mut verdict)?;
     let correction = if is_firth { "; minus ½ log det I" } else { "" };
-    let text = format!("{}{correction}", objective(problem, reduction.c));
-    verdict.state("objective", text, None);
+    verdict.state(
+        "objective",
+        format!("{}{correction}", objective(problem, reduction.c)),
+        None,
+    );
     let tol = options.tol.unwrap_or(settings.tol);
     let (mut worst, mut all) = (0.0, Interval::ZERO);
     for (index, (&part, claim)) in reduction.parts.iter().zip(&claims).enumerate() {
@@ -157,27 +158,30 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
         let (point, targets) = (reduction.point(index, &planes), part.targets(rows));
         let weights = reduction.weights(part, rows);
         let sub = reduction.subproblem(rows, &targets, &weights, &point)?;
-        let counted = sub.rows().count() as u64;
         let (total, slope) = measure(&sub, is_firth, &point);
         (worst, all) = (larger(worst, slope.hi), all + total);
         let number = |name: &str| claim.field(name)?.number();
-        let (stated, error) = (number("objective")?, ROUNDING * total.abs().hi.max(1.0));
-        verdict.compare(&format!("{name}: the objective"), stated, total, error);
+        let error = ROUNDING * total.abs().hi.max(1.0);
+        verdict.compare(
+            &format!("{name}: the objective"),
+            number("objective")?,
+            total,
+            error,
+        );
         let error = SLOPE_ROUNDING + 1e-6 * slope.hi;
         verdict.compare(&format!("{name}: the slope"), number("slope")?, slope, error);
+        let counted = sub.rows().count() as u64;
         let same = claim.field("rows")?.count()? == counted && number("tol")? == settings.tol;
-        verdict.object_unless(
-            same,
-            format!("{name}: the number of rows or the tolerance is another"),
-        );
+        let objection = format!("{name}: the number of rows or the tolerance is another");
+        verdict.object_unless(same, objection);
         let (ends, bound) = (interval((total.lo, total.hi)), at_most(slope.hi));
         let text = format!("P lies in {ends}; partial derivatives are at most {bound} of their largest size");
         verdict.state(name, text, Some(slope.hi <= tol));
     }
-    let stated = root
+    if let Some(stated) = root
         .field("fit")?
-        .maybe("objective", |objective| objective.number())?;
-    if let Some(stated) = stated {
+        .maybe("objective", |objective| objective.number())?
+    {
         let error = ROUNDING * all.abs().hi.max(1.0);
         verdict.compare("the objective of all subproblems", stated, all, error);
     }

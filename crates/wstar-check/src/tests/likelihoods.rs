@@ -1,7 +1,7 @@
 //! Estimates and likelihoods against exact arithmetic.
 
+use crate::densities::Recomputed;
 use crate::json::{Node, parse};
-use crate::maximum_likelihood::Recomputed;
 use crate::mutant::{Mutant, with};
 use crate::tests::exact::{Big, abs, big, dot, rounded, solve_symmetric, zero};
 use crate::tests::random_problems::Random;

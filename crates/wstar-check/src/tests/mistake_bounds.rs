@@ -1,9 +1,10 @@
 //! Mistake bounds against the formulas in exact arithmetic, and against perceptrons.
 
-use crate::arithmetic::sign_of_sum;
-use crate::hyperplane::Hyperplane;
+use crate::dyadic::Dyadic;
 use crate::mistake_bound::{Conditions, Quantities, Schedule, count_mistakes};
 use crate::mutant::{Mutant, with};
+use crate::points::Points;
+use crate::reduction::Part;
 use crate::tests::exact::{Big, big, dot, rounded, zero};
 use crate::tests::random_problems::Random;
 use crate::tests::random_rows::{bigs, contains, random, rows};
@@ -15,7 +16,7 @@ fn conditions(features: usize) -> Conditions {
         rate: 1.0,
         schedule: Schedule::Constant,
         repeats: Some(1),
-        start: Hyperplane(vec![0.0; features + 1]),
+        start: vec![0.0; features + 1],
         multiset: false,
     }
 }
@@ -24,13 +25,13 @@ fn conditions(features: usize) -> Conditions {
 fn a_bound_by_hand() {
     // x = 2 and x = −1 on the positive side, u = 1, γ = 1: R = 2, D = 2, and the bound is (2 + √k·2)².
     let data = rows(&[vec![2.0], vec![-1.0]], &[1.0, 1.0], None, false);
-    let (u, mut run) = (Hyperplane(vec![1.0, 0.0]), conditions(1));
+    let (u, mut run) = (vec![1.0, 0.0], conditions(1));
     let bounds = |run: &Conditions, most: f64| Quantities::new(&data, &[1.0, 1.0], run, &u, 1.0).bounds(most);
     assert!(bounds(&run, 16.0 + 1e-12) && !bounds(&run, 16.0 - 1e-12));
     run.repeats = Some(4);
     assert!(bounds(&run, 36.0 + 1e-12) && !bounds(&run, 36.0 - 1e-12));
     // The rate only matters with a start: w₀ = −3 adds ‖w₀‖ − u·w₀ = 6, and M − 4√M − 6 = 0 at M = (2 + √10)².
-    (run.repeats, run.start) = (Some(1), Hyperplane(vec![-3.0, 0.0]));
+    (run.repeats, run.start) = (Some(1), vec![-3.0, 0.0]);
     let root = (2.0 + 10f64.sqrt()).powi(2);
     assert!(bounds(&run, root + 1e-12) && !bounds(&run, root - 1e-12));
     run.rate = 2.0;
@@ -88,7 +89,7 @@ fn exact_bound(
     data: &TrainingRows,
     y: &[f64],
     run: &Conditions,
-    u: &Hyperplane,
+    u: &[f64],
     margin: f64,
 ) -> f64 {
     let (mut radius, mut slack) = (zero(), zero());
@@ -98,20 +99,16 @@ fn exact_bound(
         lifted.push(big(f64::from(u8::from(run.intercept))));
         let squares = dot(&lifted, &lifted);
         radius = if squares > radius { squares } else { radius };
-        let missing = big(margin) - big(y[i]) * dot(&bigs(&u.0), &lifted);
+        let missing = big(margin) - big(y[i]) * dot(&bigs(u), &lifted);
         if missing > zero() {
             slack = slack + &missing * &missing;
         }
         (least, largest) = (least.min(data.weight(i)), largest.max(data.weight(i)));
     }
     let norm = |w: &[f64]| dot(&bigs(w), &bigs(w)).sqrt();
-    let longer = if norm(&u.0) > big(1.0) {
-        norm(&u.0)
-    } else {
-        big(1.0)
-    };
+    let longer = if norm(u) > big(1.0) { norm(u) } else { big(1.0) };
     let slack = slack.sqrt() * big(run.repeats.unwrap() as f64).sqrt();
-    let excess = &longer * norm(&run.start.0) - dot(&bigs(&u.0), &bigs(&run.start.0));
+    let excess = &longer * norm(&run.start) - dot(&bigs(u), &bigs(&run.start));
     let excess = if excess > zero() { excess } else { zero() } / big(run.rate);
     let gain = big(margin) * big(least);
     let loss = big(largest) * (longer * radius.sqrt() + slack);
@@ -163,10 +160,9 @@ fn compare() -> (usize, usize, usize) {
             rate: source.pick(&[1.0, 0.1]),
             schedule: source.pick(&[Schedule::Constant, Schedule::Inverse, Schedule::Halving(5)]),
             repeats: Some(1 + source.below(5) as u64),
-            start: Hyperplane(start),
+            start: start,
             multiset: false,
         };
-        let u = Hyperplane(u);
         let margin = 10f64.powf(2.0 * source.uniform() - 1.0) * (1.0 + x[n - 1][0].abs());
         let exact = exact_bound(&x, &data, &y, &run, &u, margin);
         if exact > 1e250 {
@@ -216,7 +212,7 @@ fn perceptrons_keep_within_their_bounds() {
             rate: 0.5,
             schedule,
             repeats: Some(passes),
-            start: Hyperplane(w.clone()),
+            start: w.clone(),
             multiset: false,
         };
         let mut updates = 0u64;
@@ -240,13 +236,12 @@ fn perceptrons_keep_within_their_bounds() {
         u[d] *= run_lift(intercept);
         let norm = u.iter().map(|w| w * w).sum::<f64>().sqrt();
         u.iter_mut().for_each(|w| *w /= norm);
-        let u = Hyperplane(u);
         let found = Quantities::new(&data, &y, &run, &u, 0.3 * norm);
         assert!(!found.bounds(updates as f64 - 0.5), "{seed}");
-        assert!(found.admits(&Hyperplane(w.clone()), updates, true), "{seed}");
+        assert!(found.admits(&w, updates, true), "{seed}");
         // Weights that no run with so few updates reaches.
         let longer: Vec<f64> = w.iter().map(|w| 1e4 * w).collect();
-        refused += usize::from(!found.admits(&Hyperplane(longer), updates, true));
+        refused += usize::from(!found.admits(&longer, updates, true));
         tight += usize::from(!found.admits(&run.start, updates, true));
     }
     println!("{tight} starts and {refused} longer weights are refused");
@@ -276,27 +271,32 @@ fn signs_are_exact() {
             terms.extend((source.below(2) == 0).then(|| (1e-60, source.normal())));
         }
         let exact = terms.iter().fold(zero(), |sum, &(a, b)| sum + big(a) * big(b));
-        assert_eq!(
-            sign_of_sum(terms.iter().copied()),
-            exact.cmp(&zero()),
-            "{terms:?}"
-        );
+        let (v, x): (Vec<Dyadic>, Vec<f64>) = terms.iter().map(|&(a, b)| (Dyadic::double(a), b)).unzip();
+        let data = rows(&[x], &[1.0], None, false);
+        let product = Points::new(&data, Part::Against(1), false).product(0, &v);
+        let found = (product.is_positive(), product.is_negative());
+        assert_eq!(found, (exact > zero(), exact < zero()), "{terms:?}");
     }
-    // 0.1 + 0.2 − 0.3 is above 0 as a sum of doubles.
-    let plane = Hyperplane(vec![1.0, 1.0, -0.30000000000000004]);
-    let data = rows(&[vec![0.1, 0.2]], &[1.0], None, false);
-    assert_eq!(
-        plane.sign(data.design.row(0)),
-        (big(0.1) + big(0.2) - big(0.30000000000000004)).cmp(&zero())
-    );
-    let on = rows(
-        &[vec![1.0, 2.0], vec![2.0, 2.0], vec![0.0, 0.0]],
-        &[1.0; 3],
-        None,
+    // 0.1 + 0.2 − 0.3 is above 0 as a sum of doubles, and −0.1 − 0.2 + 0.30000000000000004 is above 0 as a sum of real numbers.
+    let mistakes = |x: &[Vec<f64>], classes: &[f64], plane: &[f64], zero_is_positive: bool| {
+        let data = rows(x, classes, None, false);
+        count_mistakes(
+            plane,
+            &Points::new(&data, Part::Against(1), true),
+            zero_is_positive,
+        )
+    };
+    let exact = big(0.30000000000000004) - big(0.1) - big(0.2);
+    let found = mistakes(
+        &[vec![0.1, 0.2]],
+        &[1.0],
+        &[-1.0, -1.0, 0.30000000000000004],
         false,
     );
-    let plane = Hyperplane(vec![1.0, 1.0, -3.0]);
-    assert_eq!(count_mistakes(&plane, &on, &[1.0, 1.0, 1.0], false), 2);
-    assert_eq!(count_mistakes(&plane, &on, &[1.0, 1.0, 1.0], true), 1);
-    assert_eq!(count_mistakes(&plane, &on, &[-1.0, 1.0, -1.0], true), 1);
+    assert!(exact > zero() && found == 0);
+    let on = [vec![1.0, 2.0], vec![2.0, 2.0], vec![0.0, 0.0]];
+    let plane = [1.0, 1.0, -3.0];
+    assert_eq!(mistakes(&on, &[1.0; 3], &plane, false), 2);
+    assert_eq!(mistakes(&on, &[1.0; 3], &plane, true), 1);
+    assert_eq!(mistakes(&on, &[0.0, 1.0, 0.0], &plane, true), 1);
 }

@@ -120,7 +120,7 @@ fn other_claims_of_the_engine_are_proved() {
         (
             "flowers-minimax",
             "flowers.csv",
-            "the radii are known up to a relative width of 1.7e-15",
+            "the radii are known up to a relative width of 1.3e-15",
             3,
         ),
         (

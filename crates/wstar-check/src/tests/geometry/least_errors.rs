@@ -1,6 +1,6 @@
 //! Least errors: by hand, and against the least cost over all ways to classify the points.
 
-use crate::integer::Dyadic;
+use crate::dyadic::Dyadic;
 use crate::mutant::{Mutant, with};
 use crate::tests::geometry::{Set, SplitMix, circuits, set};
 
@@ -304,7 +304,7 @@ fn bounds_of_random_sets() {
     for case in 0..900 {
         let set = Set::random(&mut random, 1 + case % 3, 6);
         let least = least_cost(&set);
-        let value = crate::integer::quotient(&least, &Dyadic::integer(1)).middle();
+        let value = crate::dyadic::quotient(&least, &Dyadic::integer(1)).middle();
         let tree = full_tree(&set);
         for proof in [ENUMERATION, &tree] {
             assert!(is_bound(&set, value, proof), "{case}: {value} {set:?} {proof}");

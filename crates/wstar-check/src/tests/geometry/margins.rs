@@ -1,6 +1,6 @@
 //! Largest margins: by hand, with changed numbers, and random multipliers against the definitions.
 
-use crate::integer::{Dyadic, quotient};
+use crate::dyadic::{Dyadic, quotient};
 use crate::mutant::{Mutant, with};
 use crate::tests::geometry::{Set, SplitMix, set};
 

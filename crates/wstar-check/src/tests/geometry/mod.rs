@@ -6,7 +6,7 @@ mod margins;
 mod proof_files;
 
 use crate::check::check;
-use crate::integer::{Dyadic, dependence};
+use crate::dyadic::{Dyadic, dependence};
 use crate::model::Model;
 use crate::training_rows::{RowBuilder, TrainingRows};
 use crate::unreadable::Reading;
@@ -150,8 +150,8 @@ pub(super) fn circuits(points: &[Vec<Dyadic>], among: &[usize]) -> Vec<Vec<(usiz
     let mut found = Vec::new();
     for size in 1..=width + 1 {
         for members in subsets(among, size) {
-            let equation = |j: usize| members.iter().map(|&i| points[i][j].clone()).collect();
-            let Some(mut lambda) = dependence((0..width).map(equation).collect(), size) else {
+            let vectors: Vec<Vec<Dyadic>> = members.iter().map(|&i| points[i].clone()).collect();
+            let Some(mut lambda) = dependence(&vectors) else {
                 continue;
             };
             if lambda.iter().all(|value| !value.is_positive()) {
