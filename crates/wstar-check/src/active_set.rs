@@ -19,10 +19,11 @@
 //! solution of Nx = f satisfies |x − x̂ − Br| ≤ q/(1 − q)·‖Br‖_∞ in each component, with r = f − Nx̂. *Proof.* x − x̂ = (BN)⁻¹Br, and
 //! (BN)⁻¹ − I = (I − BN)(BN)⁻¹. ∎ I − BN is computed with an error of at most γ_{m+2}|B||N|, element by element.
 
-use crate::arithmetic::{Interval, Sum, gamma, larger};
+use crate::arithmetic::{Interval, ONE, Sum, gamma, larger};
 use crate::defect::{quantile_ends, range, residual_of};
 use crate::design::Design;
-use crate::digits::{Digits, settle};
+use crate::digits::{Digits, Settled, settle};
+use crate::linear::power_of_two;
 use crate::mutant::{self, Mutant};
 use crate::problem::{Intercept, Loss, Problem, Subproblem};
 use crate::products::{ColumnSums, Score};
@@ -34,19 +35,15 @@ const MOST_UNKNOWNS: usize = 1000;
 const MOST_ENTRIES: usize = 50_000_000;
 
 /// Proves the active set near a point, and encloses the optimum. The standard errors are absent.
-pub fn prove(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
+pub(crate) fn prove(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
     if !sub.is_admissible(point) || point.is_empty() {
         return None;
     }
-    let problem = &sub.problem;
-    match problem.loss {
-        Loss::Softmax => None,
-        Loss::Hinge if problem.l2 > 0.0 && problem.l1 == 0.0 => hinge(sub, point),
-        Loss::Hinge => None,
-        Loss::Absolute | Loss::Quantile(_) if problem.l1 == 0.0 && problem.l2 == 0.0 => vertex(sub, point),
-        Loss::Absolute | Loss::Quantile(_) => None,
-        _ if problem.l1 > 0.0 => sparse(sub, point),
-        _ => None,
+    match (sub.problem.loss, sub.problem.l1 > 0.0, sub.problem.l2 > 0.0) {
+        (Loss::Hinge, false, true) => hinge(sub, point),
+        (Loss::Absolute | Loss::Quantile(_), false, false) => vertex(sub, point),
+        (Loss::Hinge | Loss::Absolute | Loss::Quantile(_) | Loss::Softmax, ..) | (_, false, _) => None,
+        _ => sparse(sub, point),
     }
 }
 
@@ -57,33 +54,31 @@ fn less(a: f64, b: f64) -> bool {
 
 /// Smooth losses with ℓ1.
 fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
-    let (problem, design) = (&sub.problem, sub.design);
-    let (features, width) = (problem.features, problem.width());
+    let (problem, width) = (&sub.problem, sub.problem.width());
+    let features = problem.features;
     let intercept = match problem.intercept {
         // A penalised intercept is one of the columns, or absent if it is 0.
         Intercept::Penalized if point[features] == 0.0 => Intercept::Absent,
         other => other,
     };
-    let active: Vec<usize> = (0..features).filter(|&j| point[j] != 0.0).collect();
-    if active.len() > MOST_UNKNOWNS {
+    let mut chosen: Vec<usize> = (0..features).filter(|&j| point[j] != 0.0).collect();
+    let design = restrict(sub.design, &chosen);
+    chosen.extend((intercept != Intercept::Absent).then_some(features));
+    if chosen.len() > MOST_UNKNOWNS {
         return None;
     }
-    let chosen: Vec<usize> = active
-        .iter()
-        .copied()
-        .chain((intercept != Intercept::Absent).then_some(features))
-        .collect();
-    let restricted = restrict(design, &active);
-    let restricted_sub = Subproblem {
-        problem: Problem {
-            l1: 0.0,
-            intercept,
-            features: active.len(),
-            ..problem.clone()
-        },
-        design: &restricted,
-        targets: sub.targets,
-        weights: sub.weights,
+    let problem_of_chosen = Problem {
+        l1: 0.0,
+        intercept,
+        features: design.features,
+        ..problem.clone()
+    };
+    let (targets, weights) = (sub.targets, sub.weights);
+    let of_chosen = Subproblem {
+        problem: problem_of_chosen,
+        design: &design,
+        targets,
+        weights,
     };
     let sign = |j: usize| {
         if problem.penalizes(j) {
@@ -94,68 +89,47 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
     };
     let linear: Vec<f64> = chosen.iter().map(|&j| problem.l1 * sign(j)).collect();
     let start: Vec<f64> = chosen.iter().map(|&j| point[j]).collect();
-    let (inner, theta, reach) = match chosen.is_empty() {
-        true => (
-            Digits {
-                centre: Vec::new(),
-                radius: Vec::new(),
-                standard_errors: None,
-            },
-            Vec::new(),
-            0.0,
-        ),
-        false => {
-            let settled = settle(&restricted_sub, &start, &linear)?;
-            (settled.digits, settled.theta, settled.reach)
-        }
+    let Settled {
+        digits: inner,
+        theta,
+        reach,
+    } = match chosen.is_empty() {
+        true => Settled::default(),
+        false => settle(&of_chosen, &start, &linear)?,
     };
-    let signs_hold = chosen
-        .iter()
-        .zip(&inner.centre)
-        .zip(&inner.radius)
-        .all(|((&j, centre), &radius)| {
-            let at = Interval::point(centre.0) + Interval::point(centre.1).widened(radius);
-            !problem.penalizes(j) || less(0.0, (sign(j) * at).lo)
-        });
+    let mut digits = Digits {
+        centre: vec![(0.0, 0.0); width],
+        radius: vec![0.0; width],
+        ..Digits::default()
+    };
+    let mut proved = true;
+    for (at, &j) in chosen.iter().enumerate() {
+        let ((high, low), radius) = (inner.centre[at], inner.radius[at]);
+        let coefficient = Interval::point(high) + Interval::point(low).widened(radius);
+        proved &= !problem.penalizes(j) || less(0.0, (sign(j) * coefficient).lo);
+        (digits.centre[j], digits.radius[j]) = ((high, low), radius);
+    }
     // u of the other columns at θ*.
     let mut sums = ColumnSums::new(width);
     let mut errors = vec![0.0; width];
     for i in sub.rows() {
-        let (row, c) = (design.row(i), sub.weights[i]);
-        let score = Score::new(restricted.row(i), active.len(), &theta);
-        let slope = RowSlope::new(problem.loss, c, sub.targets[i], score);
-        sums.add(row, features, slope.hi);
-        sums.add(row, features, slope.lo);
+        let (row, c) = (sub.design.row(i), sub.weights[i]);
+        let (high, low, error) = RowSlope::new(&of_chosen, i, &theta).slopes[0];
+        sums.add(row, features, high);
+        sums.add(row, features, low);
         let steepness = match problem.loss {
             Loss::Squared => c,
             Loss::Logistic => 0.25 * c,
             _ => 2.0 * c,
         };
-        let error = (slope.error + steepness * reach) * 1.01;
+        let error = (error + steepness * reach) * 1.01;
         row.entries().for_each(|(j, x)| errors[j] += (error * x).abs());
-        if width > features {
-            errors[features] += error;
-        }
+        errors.iter_mut().skip(features).for_each(|sum| *sum += error);
     }
-    let mut inactive = vec![true; width];
-    chosen.iter().for_each(|&j| inactive[j] = false);
-    let rests = (0..width).filter(|&j| inactive[j]).all(|j| {
-        let u = sums.interval(j).widened((errors[j] * 1.01).next_up());
-        less(u.abs().hi, problem.l1)
-    });
-    if !(signs_hold && rests) {
-        return None;
-    }
-    let mut digits = Digits {
-        centre: vec![(0.0, 0.0); width],
-        radius: vec![0.0; width],
-        standard_errors: None,
-    };
-    for ((&j, centre), radius) in chosen.iter().zip(inner.centre).zip(inner.radius) {
-        digits.centre[j] = centre;
-        digits.radius[j] = radius;
-    }
-    Some(digits)
+    let inactive = (0..width).filter(|j| !chosen.contains(j));
+    let bound = |j: usize| sums.interval(j).widened((errors[j] * 1.01).next_up()).abs().hi;
+    proved &= inactive.map(bound).all(|u| less(u, problem.l1));
+    proved.then_some(digits)
 }
 
 /// The design with some of its columns.
@@ -165,7 +139,6 @@ fn restrict(design: &Design, active: &[usize]) -> Design {
         .iter()
         .enumerate()
         .for_each(|(at, &j)| position[j] = Some(at));
-    let dense = design.columns.is_empty();
     let mut kept = Design {
         features: active.len(),
         starts: vec![0],
@@ -173,13 +146,14 @@ fn restrict(design: &Design, active: &[usize]) -> Design {
         values: Vec::new(),
     };
     for i in 0..design.rows() {
-        for (j, x) in design.row(i).entries() {
-            if let Some(at) = position[j] {
-                kept.values.push(x);
-                if !dense {
-                    kept.columns.push(at as u32);
-                }
-            }
+        for (at, x) in design
+            .row(i)
+            .entries()
+            .filter_map(|(j, x)| Some((position[j]?, x)))
+        {
+            kept.values.push(x);
+            kept.columns
+                .extend((!design.columns.is_empty()).then_some(at as u32));
         }
         kept.starts.push(kept.values.len());
     }
@@ -190,44 +164,53 @@ fn restrict(design: &Design, active: &[usize]) -> Design {
 fn sorted_residuals(sub: &Subproblem<'_>, point: &[f64]) -> Vec<(usize, f64)> {
     let of = |i: usize| {
         let (t, s, _) = residual_of(sub.problem.loss, sub.targets[i]);
-        (
-            i,
-            Score::new(sub.design.row(i), sub.problem.features, point)
-                .residual(t, s)
-                .middle(),
-        )
+        let score = Score::new(sub.design.row(i), sub.problem.features, point);
+        (i, score.residual(t, s).middle())
     };
     let mut rows: Vec<(usize, f64)> = sub.rows().map(of).collect();
     rows.sort_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     rows
 }
 
-/// x̃ of a row.
-fn dense_row(sub: &Subproblem<'_>, i: usize) -> Vec<f64> {
-    let mut x = vec![0.0; sub.problem.width()];
-    sub.design.row(i).entries().for_each(|(j, value)| x[j] = value);
-    if let Some(last) = x.get_mut(sub.problem.features) {
-        *last = 1.0;
-    }
-    x
+/// x̃ of rows.
+fn dense_rows(sub: &Subproblem<'_>, rows: &[(usize, f64)]) -> Vec<Vec<f64>> {
+    let dense = |&(i, _): &(usize, f64)| {
+        let mut x = vec![0.0; sub.problem.width()];
+        sub.design.row(i).entries().for_each(|(j, value)| x[j] = value);
+        x.iter_mut()
+            .skip(sub.problem.features)
+            .for_each(|last| *last = 1.0);
+        x
+    };
+    rows.iter().map(dense).collect()
+}
+
+/// Whether h of the rows off the kink has the assumed sign at θ.
+fn sides_hold(sub: &Subproblem<'_>, others: &[(usize, f64)], theta: &[Interval]) -> bool {
+    others.iter().all(|&(i, h)| {
+        let (t, s, _) = residual_of(sub.problem.loss, sub.targets[i]);
+        let products: Interval = sub.design.row(i).entries().map(|(j, x)| x * theta[j]).sum();
+        let score = products + theta.get(sub.problem.features).copied().unwrap_or_default();
+        less(0.0, (h.signum() * (Interval::point(t) - s * score)).lo)
+    })
 }
 
 /// Hinge loss with ℓ2.
 fn hinge(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
-    let problem = &sub.problem;
-    let (features, width) = (problem.features, problem.width());
+    let (problem, width) = (&sub.problem, sub.problem.width());
+    let features = problem.features;
     let free = problem.intercept == Intercept::Free;
     let rows = sorted_residuals(sub, point);
     // F ends where the residuals grow most.
     let most = rows.len().min(width).min(MOST_UNKNOWNS);
-    let growth =
-        |m: usize| rows.get(m).map_or(f64::INFINITY, |next| next.1.abs()) / rows[m - 1].1.abs().max(1e-300);
+    let size = |m: usize| rows.get(m).map_or(f64::INFINITY, |row| row.1.abs());
+    let growth = |m: usize| size(m) / size(m - 1).max(1e-300);
     let count = (1..=most).max_by(|&a, &b| growth(a).total_cmp(&growth(b)))?;
     let (active, others) = rows.split_at(count);
     if count * width > MOST_ENTRIES {
         return None;
     }
-    let x: Vec<Vec<f64>> = active.iter().map(|&(i, _)| dense_row(sub, i)).collect();
+    let x = dense_rows(sub, active);
     let penalized = if free { features } else { width };
     // g, with the sum of its multipliers if there is a free intercept.
     let mut sums = ColumnSums::new(width);
@@ -235,21 +218,20 @@ fn hinge(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
         sums.add(sub.design.row(i), features, sub.targets[i] * sub.weights[i]);
     }
     let m = count + usize::from(free);
-    let mut n = vec![Interval::ZERO; m * m];
-    let mut f = vec![Interval::ZERO; m];
+    let (mut n, mut f) = (vec![Interval::ZERO; m * m], vec![Interval::ZERO; m]);
     for a in 0..count {
         for b in 0..count {
-            n[a * m + b] = dot(&x[a][..penalized], &x[b][..penalized]);
+            let mut sum = Sum::default();
+            (0..penalized).for_each(|j| sum.add(x[a][j], x[b][j]));
+            n[a * m + b] = sum.interval(penalized);
         }
         let against: Interval = (0..penalized).map(|j| x[a][j] * sums.interval(j)).sum();
         f[a] = problem.l2 * Interval::point(sub.targets[active[a].0]) - against;
         if free {
             n[a * m + count] = Interval::point(problem.l2);
-            n[count * m + a] = Interval::point(1.0);
+            n[count * m + a] = ONE;
+            f[count] = -sums.interval(features);
         }
-    }
-    if free {
-        f[count] = -sums.interval(features);
     }
     let solution = solve(&n, &f)?;
     let inside = active.iter().zip(&solution).all(|(&(i, _), &alpha)| {
@@ -260,34 +242,25 @@ fn hinge(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
         let moved: Interval = x.iter().zip(&solution).map(|(x, &alpha)| x[j] * alpha).sum();
         (sums.interval(j) + moved) / Interval::point(problem.l2)
     };
-    let mut theta: Vec<Interval> = (0..penalized).map(weight).collect();
-    if free {
-        theta.push(solution[count]);
-    }
-    let sides_hold = others.iter().all(|&(i, h)| {
-        let y = Interval::point(sub.targets[i]);
-        let found = Interval::point(1.0) - y * score(sub, i, &theta);
-        if h > 0.0 {
-            less(0.0, found.lo)
-        } else {
-            less(found.hi, 0.0)
-        }
-    });
-    (inside && sides_hold).then(|| enclosed(&theta))
+    let theta: Vec<Interval> = (0..penalized)
+        .map(weight)
+        .chain(solution[count..].iter().copied())
+        .collect();
+    (inside && sides_hold(sub, others, &theta)).then(|| enclosed(&theta))
 }
 
 /// A vertex of absolute or quantile loss.
 fn vertex(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
-    let width = sub.problem.width();
+    let (loss, width) = (sub.problem.loss, sub.problem.width());
     let rows = sorted_residuals(sub, point);
     if rows.len() < width || width > MOST_UNKNOWNS {
         return None;
     }
     let (active, others) = rows.split_at(width);
-    let x: Vec<Vec<f64>> = active.iter().map(|&(i, _)| dense_row(sub, i)).collect();
+    let x = dense_rows(sub, active);
     let rows_first: Vec<Interval> = x.iter().flatten().map(|&x| Interval::point(x)).collect();
-    let columns_first: Vec<Interval> = (0..width)
-        .flat_map(|j| x.iter().map(move |x| Interval::point(x[j])))
+    let columns_first: Vec<Interval> = (0..width * width)
+        .map(|at| rows_first[at % width * width + at / width])
         .collect();
     let targets: Vec<Interval> = active
         .iter()
@@ -295,55 +268,32 @@ fn vertex(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
         .collect();
     let theta = solve(&rows_first, &targets)?;
     let mut right = vec![Interval::ZERO; width];
-    for &(i, h) in others {
-        let (below, above) = quantile_ends(sub.problem.loss, sub.weights[i]);
-        let end = if h > 0.0 { above } else { -below };
-        dense_row(sub, i)
-            .iter()
-            .zip(&mut right)
-            .for_each(|(&x, right)| *right = *right - x * end);
+    for row in others {
+        let (below, above) = quantile_ends(loss, sub.weights[row.0]);
+        let end = if row.1 > 0.0 { above } else { -below };
+        let products = dense_rows(sub, std::slice::from_ref(row))
+            .concat()
+            .into_iter()
+            .map(|x| x * end);
+        right
+            .iter_mut()
+            .zip(products)
+            .for_each(|(right, product)| *right = *right - product);
     }
     let alpha = solve(&columns_first, &right)?;
     let inside = active.iter().zip(&alpha).all(|(&(i, _), alpha)| {
-        let (least, greatest) = range(sub.problem.loss, sub.weights[i]);
+        let (least, greatest) = range(loss, sub.weights[i]);
         less(least, alpha.lo) && less(alpha.hi, greatest)
     });
-    let sides_hold = others.iter().all(|&(i, h)| {
-        let found = Interval::point(sub.targets[i]) - score(sub, i, &theta);
-        if h > 0.0 {
-            less(0.0, found.lo)
-        } else {
-            less(found.hi, 0.0)
-        }
-    });
-    (inside && sides_hold).then(|| enclosed(&theta))
-}
-
-/// x̃·θ in intervals.
-fn score(sub: &Subproblem<'_>, i: usize, theta: &[Interval]) -> Interval {
-    let sum: Interval = sub.design.row(i).entries().map(|(j, x)| x * theta[j]).sum();
-    theta
-        .get(sub.problem.features)
-        .map_or(sum, |&intercept| sum + intercept)
-}
-
-/// A product of vectors of doubles.
-fn dot(a: &[f64], b: &[f64]) -> Interval {
-    let mut sum = Sum::default();
-    a.iter().zip(b).for_each(|(&a, &b)| sum.add(a, b));
-    sum.interval(a.len())
+    (inside && sides_hold(sub, others, &theta)).then(|| enclosed(&theta))
 }
 
 /// The middles and half widths of intervals.
 fn enclosed(theta: &[Interval]) -> Digits {
-    let centre: Vec<f64> = theta.iter().map(|x| x.middle()).collect();
-    let radius = theta
-        .iter()
-        .zip(&centre)
-        .map(|(&x, &c)| (x - Interval::point(c)).abs().hi)
-        .collect();
+    let centre = theta.iter().map(|x| (x.middle(), 0.0)).collect();
+    let radius = theta.iter().map(|x| x.radius()).collect();
     Digits {
-        centre: centre.into_iter().map(|c| (c, 0.0)).collect(),
+        centre,
         radius,
         standard_errors: None,
     }
@@ -353,13 +303,8 @@ fn enclosed(theta: &[Interval]) -> Digits {
 /// two, so that their magnitudes are alike.
 fn solve(n: &[Interval], f: &[Interval]) -> Option<Vec<Interval>> {
     let m = f.len();
-    let power = |j: usize| {
-        let largest = (0..m).map(|k| n[k * m + j].abs().hi).fold(0.0, larger);
-        let exponent = (largest.to_bits() >> 52) as i64 - 1023;
-        let usable = (-900..900).contains(&exponent);
-        f64::from_bits(((1023 - if usable { exponent } else { 0 }) as u64) << 52)
-    };
-    let scale: Vec<f64> = (0..m).map(power).collect();
+    let largest = |j: usize| (0..m).map(|k| n[k * m + j].abs().hi).fold(0.0, larger);
+    let scale: Vec<f64> = (0..m).map(|j| 1.0 / power_of_two(largest(j))).collect();
     let scaled: Vec<Interval> = n
         .iter()
         .enumerate()
@@ -372,51 +317,37 @@ fn solve(n: &[Interval], f: &[Interval]) -> Option<Vec<Interval>> {
         let (mut products, mut sizes) = (vec![0.0; m], 0.0);
         for (l, &factor) in row.iter().enumerate() {
             for (j, product) in products.iter_mut().enumerate() {
-                *product += factor * middle[l * m + j];
                 let entry = scaled[l * m + j];
+                *product += factor * middle[l * m + j];
                 sizes += factor.abs() * (gamma(m + 6) * entry.abs().hi + (entry.hi - entry.lo));
             }
         }
         products[k] -= 1.0;
-        q = larger(
-            q,
-            (products.iter().map(|p| p.abs()).sum::<f64>() + sizes) * 1.01 + 1e-100,
-        );
+        let sum: f64 = products.iter().map(|p| p.abs()).sum();
+        q = larger(q, (sum + sizes) * 1.01 + 1e-100);
     }
-    let x: Vec<f64> = b
-        .chunks_exact(m)
-        .map(|row| row.iter().zip(f).map(|(b, f)| b * f.middle()).sum())
-        .collect();
-    let of_row = |k: usize| f[k] - (0..m).map(|j| x[j] * scaled[k * m + j]).sum::<Interval>();
-    let rest: Vec<Interval> = (0..m).map(of_row).collect();
-    let steps: Vec<Interval> = b
-        .chunks_exact(m)
-        .map(|row| row.iter().zip(&rest).map(|(&b, &r)| b * r).sum())
-        .collect();
+    // A row of B times a vector of intervals.
+    let times = |row: &[f64], f: &[Interval]| row.iter().zip(f).map(|(&b, &f)| b * f).sum::<Interval>();
+    let x: Vec<f64> = b.chunks_exact(m).map(|row| times(row, f).middle()).collect();
+    let rest = |k: usize| f[k] - (0..m).map(|j| x[j] * scaled[k * m + j]).sum::<Interval>();
+    let rest: Vec<Interval> = (0..m).map(rest).collect();
+    let steps: Vec<Interval> = b.chunks_exact(m).map(|row| times(row, &rest)).collect();
     let largest = steps.iter().map(|step| step.abs().hi).fold(0.0, larger);
-    let q = Interval::point(q);
-    let bound = (q * Interval::point(largest) / (Interval::point(1.0) - q)).hi;
-    let known = q.hi < 0.5 && bound.is_finite();
+    let bound = (Interval::point(q) * Interval::point(largest) / (ONE - Interval::point(q))).hi;
     let solution = (0..m).map(|k| scale[k] * (Interval::point(x[k]) + steps[k].widened(bound)));
-    known.then(|| solution.collect())
+    (q < 0.5 && bound.is_finite()).then(|| solution.collect())
 }
 
 /// The inverse in doubles by Gaussian elimination with partial pivoting.
 fn approximate_inverse(a: &[f64], m: usize) -> Option<Vec<f64>> {
-    let width = 2 * m;
-    let mut rows: Vec<Vec<f64>> = (0..m).map(|k| a[k * m..][..m].to_vec()).collect();
-    for (k, row) in rows.iter_mut().enumerate() {
-        row.resize(width, 0.0);
-        row[m + k] = 1.0;
-    }
+    let row = |k: usize| [&a[k * m..][..m], &vec![0.0; m]].concat();
+    let mut rows: Vec<Vec<f64>> = (0..m).map(row).collect();
+    (0..m).for_each(|k| rows[k][m + k] = 1.0);
     for k in 0..m {
         let size = |row: &Vec<f64>| row[k].abs() / row[..m].iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let pivot = (k..m).max_by(|&i, &j| size(&rows[i]).total_cmp(&size(&rows[j])))?;
         rows.swap(k, pivot);
         let pivot = rows[k].clone();
-        if pivot[k] == 0.0 || pivot[k].is_nan() {
-            return None;
-        }
         for (i, row) in rows.iter_mut().enumerate() {
             let factor = row[k] / pivot[k];
             match i == k {

@@ -11,7 +11,7 @@ use crate::unreadable::Fault;
 
 /// A CSV text and its separator.
 #[derive(Debug, Clone, Copy)]
-pub struct Csv<'a> {
+pub(crate) struct Csv<'a> {
     text: &'a str,
     delimiter: u8,
     at: usize,
@@ -19,7 +19,7 @@ pub struct Csv<'a> {
 
 /// The range of a cell's content, without quotes around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
+pub(crate) struct Cell {
     start: usize,
     end: usize,
     quoted: bool,
@@ -27,12 +27,12 @@ pub struct Cell {
 
 impl Cell {
     /// The offset of the cell, with the quote that opens it.
-    pub fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.start - usize::from(self.quoted)
     }
 
     /// The content. Blanks around it are removed unless they are quoted, and doubled quotes are replaced by single ones.
-    pub fn content<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn content<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let content = &text[self.start..self.end];
         match self.quoted {
             false => Cow::Borrowed(content.trim_ascii()),
@@ -42,13 +42,13 @@ impl Cell {
     }
 
     /// The content without blanks around it, for a number.
-    pub fn trimmed<'a>(&self, text: &'a str) -> &'a str {
+    pub(crate) fn trimmed<'a>(&self, text: &'a str) -> &'a str {
         text[self.start..self.end].trim_ascii()
     }
 }
 
 /// The text of a file: UTF-8 without NUL bytes, and without the byte order mark that may precede it.
-pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
     let text =
         std::str::from_utf8(bytes).map_err(|error| Fault::new(error.valid_up_to(), "this is not UTF-8"))?;
     match bytes.iter().position(|byte| *byte == 0) {
@@ -59,7 +59,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
 
 impl<'a> Csv<'a> {
     /// The rows of a text with this separator.
-    pub fn new(text: &'a str, delimiter: u8) -> Self {
+    pub(crate) fn new(text: &'a str, delimiter: u8) -> Self {
         Csv {
             text,
             delimiter,
@@ -68,7 +68,7 @@ impl<'a> Csv<'a> {
     }
 
     /// Reads the cells of the next row; `false` at the end of the text.
-    pub fn next(&mut self, cells: &mut Vec<Cell>) -> Result<bool, Fault> {
+    pub(crate) fn next(&mut self, cells: &mut Vec<Cell>) -> Result<bool, Fault> {
         cells.clear();
         self.skip_blank_lines();
         if self.at >= self.text.len() {
@@ -175,13 +175,13 @@ fn inside_quotes(cell: &str) -> Option<&str> {
 
 /// The number that a cell consists of: an optional sign, decimal digits with at most one point, and an optional exponent. It is
 /// rounded to the nearest binary64 number by the standard library. `None` for all other cells.
-pub fn number(cell: &str) -> Option<f64> {
+pub(crate) fn number(cell: &str) -> Option<f64> {
     // Besides decimals the parser of the standard library accepts only the words for infinity and NaN.
     cell.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// Whether a cell denotes a missing value.
-pub fn is_missing(cell: &str) -> bool {
+pub(crate) fn is_missing(cell: &str) -> bool {
     let words = ["?", "NA", "N/A", "NaN", "null"];
     cell.is_empty() || words.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }

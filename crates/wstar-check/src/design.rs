@@ -62,4 +62,9 @@ impl<'a> Row<'a> {
             .enumerate()
             .map(move |(k, &value)| (column(k), value))
     }
+
+    /// x̃·v for the parameters of one output, rounded.
+    pub(crate) fn along(self, features: usize, v: &[f64]) -> f64 {
+        self.entries().map(|(j, x)| v[j] * x).sum::<f64>() + v.get(features).unwrap_or(&0.0)
+    }
 }

@@ -71,7 +71,7 @@ fn relative(x: f64, error: f64) -> Interval {
 }
 
 /// e^x of the numbers of an interval that are at most 0.
-pub fn exp_of_negative(x: Interval) -> Interval {
+pub(crate) fn exp_of_negative(x: Interval) -> Interval {
     let lo = match x.lo >= -700.0 {
         true => relative(exp_rounded(x.lo.min(0.0)), EXP_ERROR).lo,
         false => 0.0,
@@ -122,7 +122,7 @@ fn log1p_of(x: f64) -> Interval {
 }
 
 /// log(1 + x) of the numbers of an interval that are at least 0.
-pub fn log1p(x: Interval) -> Interval {
+pub(crate) fn log1p(x: Interval) -> Interval {
     let lo = log1p_of(x.lo.max(0.0));
     if x.lo == x.hi {
         return lo;
@@ -136,7 +136,7 @@ pub fn log1p(x: Interval) -> Interval {
 }
 
 /// log x of an interval of positive numbers: log(1 + (x − 1)) for x ≥ 1, otherwise −log(1 + (1/x − 1)).
-pub fn log(x: Interval) -> Interval {
+pub(crate) fn log(x: Interval) -> Interval {
     let one = Interval::point(1.0);
     let of_end = |end: f64| match (end > 0.0 && end.is_finite(), end >= 1.0) {
         (false, _) => Interval::WHOLE,

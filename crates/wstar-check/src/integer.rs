@@ -223,7 +223,7 @@ impl Dyadic {
 }
 
 /// An interval of doubles that contains a/b; everything if b = 0.
-pub fn quotient(a: &Dyadic, b: &Dyadic) -> Interval {
+pub(crate) fn quotient(a: &Dyadic, b: &Dyadic) -> Interval {
     if a.is_zero() || b.is_zero() {
         return if b.is_zero() {
             Interval::WHOLE

@@ -409,3 +409,8 @@ pub fn quote(text: &str) -> String {
     quoted.push('"');
     quoted
 }
+
+/// An array as JSON.
+pub(crate) fn array(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}

@@ -26,39 +26,37 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod active_set;
-pub mod arithmetic;
+mod active_set;
+mod arithmetic;
 mod base64;
 mod baseline;
-pub mod bound;
 pub mod canonical_rows;
 pub mod check;
 mod circuit_tree;
-pub mod constraint;
-pub mod csv;
+mod constraint;
+mod csv;
 mod decimal;
-pub mod defect;
+mod defect;
 pub mod design;
-pub mod digits;
+mod digits;
 pub mod duality_gap;
-pub mod elementary;
+mod elementary;
 mod enclosing_ball;
 mod enumeration;
-pub mod gap;
+mod gap;
 mod hard_margin;
 mod hyperplane;
-pub mod information;
 pub mod integer;
 pub mod json;
 mod least_error;
-pub mod linear;
+mod linear;
 mod maximum_likelihood;
 mod mistake_bound;
 pub mod model;
 mod mutant;
 pub mod points;
 pub mod problem;
-pub mod products;
+mod products;
 #[cfg(test)]
 mod recorder;
 pub mod reduction;

@@ -59,6 +59,12 @@ impl Problem {
         self.features + usize::from(self.intercept != Intercept::Absent)
     }
 
+    /// The parameters of each output.
+    pub(crate) fn blocks<'a>(&self, parameters: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
+        let width = self.width();
+        (0..self.outputs).map(move |k| &parameters[k * width..][..width])
+    }
+
     /// Whether column `j` of an output is penalised.
     pub fn penalizes(&self, j: usize) -> bool {
         (self.l1 > 0.0 || self.l2 > 0.0) && (j < self.features || self.intercept == Intercept::Penalized)
