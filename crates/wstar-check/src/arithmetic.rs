@@ -61,16 +61,13 @@ pub(crate) fn two_prod(a: f64, b: f64) -> (f64, f64) {
 /// A sum of products in two doubles, with the sum of their magnitudes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
-    /// The leading part.
     pub(crate) hi: f64,
-    /// The rest.
     pub(crate) lo: f64,
     /// Σ|products|, rounded.
     pub(crate) size: f64,
 }
 
 impl Sum {
-    /// Adds a·b.
     #[inline(always)]
     pub(crate) fn add(&mut self, a: f64, b: f64) {
         let (p, e) = two_prod(a, b);
@@ -80,7 +77,6 @@ impl Sum {
         self.size += p.abs();
     }
 
-    /// Adds another sum.
     pub(crate) fn merge(&mut self, other: Sum) {
         let (s, f) = two_sum(self.hi, other.hi);
         self.hi = s;
@@ -133,7 +129,6 @@ pub(crate) struct IntervalSum {
 }
 
 impl IntervalSum {
-    /// Adds an interval.
     pub(crate) fn add(&mut self, term: Interval) {
         if term == Interval::ZERO {
             return;
@@ -144,7 +139,6 @@ impl IntervalSum {
         self.spread = (self.spread + term.radius()).next_up();
     }
 
-    /// An interval that contains the sum.
     pub(crate) fn interval(&self) -> Interval {
         self.middles.interval(self.terms).widened(self.spread)
     }
@@ -153,19 +147,14 @@ impl IntervalSum {
 /// A closed interval of real numbers; an infinite end means that nothing is known on that side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Interval {
-    /// The lower end.
     pub(crate) lo: f64,
-    /// The upper end.
     pub(crate) hi: f64,
 }
 
-/// 1.
 pub(crate) const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 impl Interval {
-    /// 0.
     pub(crate) const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
-    /// All real numbers.
     pub(crate) const WHOLE: Interval = Interval {
         lo: f64::NEG_INFINITY,
         hi: f64::INFINITY,
@@ -197,12 +186,10 @@ impl Interval {
         self + Interval::new(-error, error)
     }
 
-    /// The smallest interval that contains both.
     pub(crate) fn hull(self, other: Interval) -> Interval {
         Interval::new(self.lo.min(other.lo), self.hi.max(other.hi))
     }
 
-    /// The magnitudes.
     pub(crate) fn abs(self) -> Interval {
         if self.lo >= 0.0 {
             self
@@ -213,7 +200,6 @@ impl Interval {
         }
     }
 
-    /// The squares.
     pub(crate) fn square(self) -> Interval {
         let x = self.abs();
         x * x
@@ -228,7 +214,6 @@ impl Interval {
         Interval::new(end(self.lo, f64::next_down).max(0.0), end(self.hi, f64::next_up))
     }
 
-    /// max(x, 0).
     pub(crate) fn positive_part(self) -> Interval {
         Interval::new(self.lo.max(0.0), self.hi.max(0.0))
     }
@@ -335,14 +320,12 @@ impl Div for Interval {
     }
 }
 
-/// The sum of intervals.
 impl std::iter::Sum for Interval {
     fn sum<I: Iterator<Item = Interval>>(terms: I) -> Interval {
         terms.fold(Interval::ZERO, |sum, term| sum + term)
     }
 }
 
-/// A double times an interval.
 impl Mul<Interval> for f64 {
     type Output = Interval;
     #[inline]

@@ -45,9 +45,7 @@ const NEAR: f64 = 1e-9;
 /// Intervals for the coefficients of the unique optimum.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Digits {
-    /// The centre of each interval, in two doubles.
     pub(crate) centre: Vec<(f64, f64)>,
-    /// The radius of each interval.
     pub(crate) radius: Vec<f64>,
     /// Intervals for the standard errors, without a penalty.
     pub(crate) standard_errors: Option<Vec<Interval>>,
@@ -135,8 +133,7 @@ impl Local {
             for (k, &(high, low, error)) in slope.slopes.iter().enumerate() {
                 sums[k].add(row, features, high);
                 sums[k].add(row, features, low);
-                let errors = errors[k * width..][..width].iter_mut();
-                errors.zip(&x).for_each(|(sum, x)| *sum += error * x.abs());
+                (0..width).for_each(|j| errors[k * width + j] += error * x[j].abs());
             }
             information.add(&slope.curvature, &x);
             relative = larger(relative, slope.relative_error);
@@ -157,9 +154,8 @@ impl Local {
                 sums[k].add_term(j, -linear[at], 1.0);
             }
         }
-        let pinned: Vec<bool> = (0..width)
-            .map(|j| problem.loss == Loss::Softmax && !ridge(j))
-            .collect();
+        let softmax = problem.loss == Loss::Softmax;
+        let pinned: Vec<bool> = (0..width).map(|j| softmax && !ridge(j)).collect();
         for j in (0..width).filter(|&j| pinned[j]) {
             let tau = h[j * order + j];
             let pairs = (0..outputs).flat_map(|k| (0..k + 1).map(move |l| (k, l)));
@@ -200,9 +196,8 @@ impl Local {
 
     /// The mean over the classes of column `j`.
     fn mean(&self, values: impl Fn(usize) -> Interval, j: usize) -> Interval {
-        let sum: Interval = (0..self.outputs)
-            .map(|k| values(k * self.frame.width() + j))
-            .sum();
+        let width = self.frame.width();
+        let sum: Interval = (0..self.outputs).map(|k| values(k * width + j)).sum();
         sum / Interval::point(self.outputs as f64)
     }
 
@@ -210,10 +205,8 @@ impl Local {
     fn step(&self) -> Vec<Interval> {
         let width = self.frame.width();
         let n = transposed_product(&self.r, &self.gradient.0);
-        let mut step: Vec<Interval> = n
-            .chunks_exact(width)
-            .flat_map(|n| self.frame.direction(n))
-            .collect();
+        let steps = n.chunks_exact(width).map(|n| self.frame.direction(n));
+        let mut step = steps.collect::<Vec<_>>().concat();
         for j in (0..width).filter(|&j| self.pinned[j]) {
             let mean = self.mean(|at| step[at], j);
             (0..self.outputs).for_each(|k| step[k * width + j] = step[k * width + j] - mean);
@@ -223,22 +216,18 @@ impl Local {
 
     /// ‖R·SC·e_j‖ of each parameter.
     fn norms(&self) -> Vec<Interval> {
-        let order = self.gradient.0.len();
+        let (order, width) = (self.gradient.0.len(), self.frame.width());
+        let r: Vec<Interval> = self.r.iter().map(|&r| Interval::point(r)).collect();
         let mut squares = vec![Interval::ZERO; order];
-        for row in self.r.chunks_exact(order) {
-            let row: Vec<Interval> = row.iter().map(|&r| Interval::point(r)).collect();
-            let entries = row
-                .chunks_exact(self.frame.width())
-                .flat_map(|block| self.frame.direction(block));
-            squares
-                .iter_mut()
-                .zip(entries)
-                .for_each(|(sum, entry)| *sum = *sum + entry.square());
+        for (at, block) in r.chunks_exact(width).enumerate() {
+            for (j, entry) in self.frame.direction(block).into_iter().enumerate() {
+                let sum = &mut squares[at * width % order + j];
+                *sum = *sum + entry.square();
+            }
         }
         squares.into_iter().map(Interval::sqrt).collect()
     }
 
-    /// The theorem.
     fn enclose(&self, sub: &Subproblem<'_>, theta: &[f64], start: &[f64]) -> Option<Digits> {
         let (loss, width) = (sub.problem.loss, self.frame.width());
         let (m, kinked) = match loss {
@@ -272,10 +261,9 @@ impl Local {
                 false => (Interval::ZERO, norms[at]),
             };
             let step = step + moved;
+            let radius = Interval::point(step.radius()) + slack * norm;
             digits.centre.push(two_sum(theta_at, -step.middle()));
-            digits
-                .radius
-                .push((Interval::point(step.radius()) + slack * norm).hi);
+            digits.radius.push(radius.hi);
         }
         let spread = match loss {
             Loss::Squared if self.rows > width => {
@@ -287,18 +275,12 @@ impl Local {
             _ => None,
         };
         let errors = |spread| {
-            norms
-                .iter()
-                .map(|&norm| norm * eigenvalues.sqrt() * spread)
-                .collect()
+            let factor = eigenvalues.sqrt() * spread;
+            norms.iter().map(|&norm| norm * factor).collect()
         };
         digits.standard_errors = spread.filter(|_| sub.problem.l2 == 0.0).map(errors);
         let finite = |(radius, centre): (&f64, &(f64, f64))| (radius + centre.0 + centre.1).is_finite();
-        digits
-            .radius
-            .iter()
-            .zip(&digits.centre)
-            .all(finite)
-            .then_some(digits)
+        let known = digits.radius.iter().zip(&digits.centre).all(finite);
+        known.then_some(digits)
     }
 }

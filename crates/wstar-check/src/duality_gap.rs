@@ -9,7 +9,7 @@ use crate::base64;
 use crate::decimal::{at_most, enclosure, interval};
 use crate::digits::{self, Digits};
 use crate::gap::{self, Gap, Hints};
-use crate::json::{Node, array, number};
+use crate::json::{Node, array, number, object};
 use crate::model::Model;
 use crate::problem::{Intercept, Loss, Problem};
 use crate::reduction::{Part, Reduction};
@@ -24,9 +24,8 @@ const ROUNDING: f64 = 1e-9;
 
 /// What a model file claims about one subproblem.
 #[derive(Debug, Clone)]
-pub struct Claim {
-    /// P.
-    pub primal: f64,
+pub(crate) struct Claim {
+    pub(crate) primal: f64,
     dual: f64,
     gap: f64,
     relative_gap: f64,
@@ -36,8 +35,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Reads the claims about all subproblems.
-    pub fn read_all(model: &Model) -> Reading<Vec<Claim>> {
+    pub(crate) fn read_all(model: &Model) -> Reading<Vec<Claim>> {
         let parts = model.root().field("certificate")?.field("parts")?;
         parts.items()?.iter().map(Claim::read).collect()
     }
@@ -145,14 +143,12 @@ fn row_indices(bytes: &[u8]) -> Option<Vec<u64>> {
     (shift == 0).then_some(rows)
 }
 
-/// What is proved about one subproblem.
 struct Proof {
     rows: u64,
     gap: Gap,
     digits: Option<Digits>,
 }
 
-/// Checks the claim.
 pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Verdict> {
     let settings = Settings::read(&model.root().field("settings")?)?;
     if settings.firth || settings.loss == Loss::SigmoidMse {
@@ -224,11 +220,7 @@ fn conclude(model: &Model, proofs: &[Proof], tol: f64, given: bool, verdict: &mu
         ("relative_gap", number(worst)),
         (
             "primal",
-            format!(
-                "{{\"lower\":{},\"upper\":{}}}",
-                number(primal.lo),
-                number(primal.hi)
-            ),
+            object([("lower", number(primal.lo)), ("upper", number(primal.hi))]),
         ),
         ("tol", number(tol)),
         ("parts", array(proofs.iter().map(part_json))),
@@ -236,7 +228,6 @@ fn conclude(model: &Model, proofs: &[Proof], tol: f64, given: bool, verdict: &mu
     Ok(())
 }
 
-/// What is proved about a subproblem in words.
 fn describe(proof: &Proof) -> String {
     let Gap {
         primal,
@@ -289,7 +280,6 @@ pub(crate) fn objective(problem: &Problem, c: f64) -> String {
     format!("P = {penalty}Σ cᵢ ℓ(yᵢ, zᵢ), ℓ = {loss}, C = {c}, {intercept}")
 }
 
-/// The names of the parameters of a subproblem.
 fn names(model: &Model, reduction: &Reduction, part: Part) -> Vec<String> {
     let mut of_output = model.schema.feature_names();
     of_output.extend((reduction.problem.intercept != Intercept::Absent).then(|| "(intercept)".into()));
@@ -332,16 +322,25 @@ fn state_digits(model: &Model, reduction: &Reduction, part: Part, proof: &Proof,
     }
 }
 
-/// What is proved about a subproblem as JSON.
 fn part_json(proof: &Proof) -> String {
-    let pair = |a: f64, b: f64| format!("[{},{}]", number(a), number(b));
+    let pair = |a: f64, b: f64| array([a, b].map(number));
     let null = || "null".to_owned();
     let digits = proof.digits.as_ref().map_or_else(null, |digits| {
-        let centre = array(digits.centre.iter().map(|&(high, low)| pair(high, low)));
-        let radius = array(digits.radius.iter().map(|&radius| number(radius)));
         let errors = digits.standard_errors.as_ref();
-        let errors = errors.map_or_else(null, |errors| array(errors.iter().map(|se| pair(se.lo, se.hi))));
-        format!("{{\"centre\":{centre},\"radius\":{radius},\"standard_errors\":{errors}}}")
+        object([
+            (
+                "centre",
+                array(digits.centre.iter().map(|&(high, low)| pair(high, low))),
+            ),
+            (
+                "radius",
+                array(digits.radius.iter().map(|&radius| number(radius))),
+            ),
+            (
+                "standard_errors",
+                errors.map_or_else(null, |se| array(se.iter().map(|se| pair(se.lo, se.hi)))),
+            ),
+        ])
     });
     let Gap {
         primal,
@@ -350,12 +349,12 @@ fn part_json(proof: &Proof) -> String {
         distance,
         ..
     } = proof.gap;
-    format!(
-        "{{\"rows\":{},\"primal\":{},\"gap\":{},\"relative_gap\":{},\"distance\":{},\"digits\":{digits}}}",
-        proof.rows,
-        pair(primal.lo, primal.hi),
-        number(gap),
-        number(relative),
-        distance.map_or_else(null, number)
-    )
+    object([
+        ("rows", proof.rows.to_string()),
+        ("primal", pair(primal.lo, primal.hi)),
+        ("gap", number(gap)),
+        ("relative_gap", number(relative)),
+        ("distance", distance.map_or_else(null, number)),
+        ("digits", digits),
+    ])
 }

@@ -28,16 +28,13 @@ const SMALL: f64 = 1e-12;
 /// Multipliers of smaller magnitude are set to 0, so that products with them are exact in two doubles.
 pub(crate) const SMALLEST_MULTIPLIER: f64 = 1e-150;
 
-/// What was proved about a point.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
-    /// An interval that contains P.
     pub(crate) primal: Interval,
     /// An upper bound on P − inf P; infinite if nothing was proved.
     pub(crate) gap: f64,
     /// A lower bound of max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model.
     pub(crate) scale: f64,
-    /// An upper bound on gap/scale.
     pub(crate) relative: f64,
     /// An upper bound on ‖w − w*‖ over the penalised parameters, if l2 > 0.
     pub(crate) distance: Option<f64>,
@@ -63,7 +60,6 @@ pub(crate) struct Hints {
     pub(crate) direction: Option<Vec<f64>>,
 }
 
-/// How the multipliers are chosen.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Choice<'a> {
     pub(crate) shares: &'a [(u64, f64)],
@@ -176,7 +172,6 @@ pub(crate) fn conclude(
     }
 }
 
-/// R(w).
 fn penalty(problem: &Problem, w: f64) -> Interval {
     let w = Interval::point(w).abs();
     problem.l1 * w + 0.5 * (problem.l2 * w.square())

@@ -37,44 +37,46 @@ mod constraint;
 mod csv;
 mod decimal;
 mod defect;
-pub mod design;
+mod design;
 mod digits;
-pub mod duality_gap;
+mod duality_gap;
 mod elementary;
 mod enclosing_ball;
 mod enumeration;
 mod gap;
 mod hard_margin;
 mod hyperplane;
-pub mod integer;
-pub mod json;
+#[allow(unreachable_pub)]
+mod integer;
+mod json;
 mod least_error;
 mod linear;
 mod maximum_likelihood;
 mod mistake_bound;
 pub mod model;
 mod mutant;
-pub mod points;
-pub mod problem;
+#[allow(unreachable_pub)]
+mod points;
+mod problem;
 mod products;
 #[cfg(test)]
 mod recorder;
-pub mod reduction;
-pub mod regularized;
+mod reduction;
+mod regularized;
 pub mod report;
 mod row_slope;
 mod scalar;
-pub mod schema;
+mod schema;
 
 mod separability;
 mod separation;
-pub mod sha256;
+mod sha256;
 mod softmax;
 mod stationarity;
-pub mod svmlight;
+mod svmlight;
 pub mod table;
 #[cfg(test)]
 mod tests;
-pub mod training_rows;
+mod training_rows;
 pub mod unreadable;
 pub mod verdict;

@@ -50,18 +50,14 @@ impl Frame {
         for i in rows() {
             frame.map(design.row(i), &mut x);
             let k = weight(i) / total;
-            squares
-                .iter_mut()
-                .zip(&x)
-                .for_each(|(square, x): (&mut f64, &f64)| *square += k * x * x);
+            (0..width).for_each(|j| squares[j] += k * x[j] * x[j]);
         }
-        for (scale, square) in frame.scale.iter_mut().zip(squares).take(design.features) {
-            *scale = 1.0 / power_of_two(square.sqrt());
+        for j in 0..design.features {
+            frame.scale[j] = 1.0 / power_of_two(squares[j].sqrt());
         }
         frame
     }
 
-    /// Number of columns, with the intercept's.
     pub(crate) fn width(&self) -> usize {
         self.scale.len()
     }
@@ -81,15 +77,9 @@ impl Frame {
     /// The direction ν = (SC)ᵀn of parameters for which x̃·ν = x̂·n.
     pub(crate) fn direction(&self, n: &[Interval]) -> Vec<Interval> {
         let mut v: Vec<Interval> = n.iter().zip(&self.scale).map(|(&n, &s)| s * n).collect();
-        if let [rest @ .., last] = &mut v[..]
-            && rest.len() == self.shift.len()
-        {
-            *last = *last
-                - rest
-                    .iter()
-                    .zip(&self.shift)
-                    .map(|(&v, &m)| m * v)
-                    .sum::<Interval>();
+        if v.len() > self.shift.len() {
+            let shifted = (0..self.shift.len()).map(|j| self.shift[j] * v[j]);
+            v[self.shift.len()] = v[self.shift.len()] - shifted.sum::<Interval>();
         }
         v
     }
@@ -123,7 +113,6 @@ pub(crate) struct Information {
     pub(crate) order: usize,
     /// The lower triangle of H, row by row.
     pub(crate) matrix: Vec<f64>,
-    /// The rows that were added.
     pub(crate) rows: usize,
     pub(crate) blocks: usize,
     width: usize,
@@ -133,7 +122,6 @@ pub(crate) struct Information {
 }
 
 impl Information {
-    /// Zero.
     pub(crate) fn new(blocks: usize, width: usize) -> Information {
         Information {
             order: blocks * width,
@@ -158,17 +146,14 @@ impl Information {
         }
     }
 
-    /// Adds the rows that wait.
     pub(crate) fn flush(&mut self) {
         let m = self.width;
         for (k, l, a) in (0..self.order).flat_map(|at| (0..=at / m).map(move |l| (at / m, l, at % m))) {
             let length = if k == l { a + 1 } else { m };
             let target = &mut self.matrix[(k * m + a) * self.order + l * m..][..length];
-            let f = self
-                .waiting
-                .each_ref()
-                .map(|(w, t)| w[k * self.blocks + l] * t[a]);
-            let [t0, t1, t2, t3, t4, t5, t6, t7] = self.waiting.each_ref().map(|(_, t)| &t[..length]);
+            let rows = self.waiting.each_ref();
+            let f = rows.map(|(w, t)| w[k * self.blocks + l] * t[a]);
+            let [t0, t1, t2, t3, t4, t5, t6, t7] = rows.map(|(_, t)| &t[..length]);
             for b in 0..length {
                 let low = f[0] * t0[b] + f[1] * t1[b] + (f[2] * t2[b] + f[3] * t3[b]);
                 let high = f[4] * t4[b] + f[5] * t5[b] + (f[6] * t6[b] + f[7] * t7[b]);
@@ -182,10 +167,9 @@ impl Information {
     /// parameters with ‖R⁻ᵀs‖ ≤ 1: 2·max ‖R(e_k⊗x̂ᵢ)‖ ≤ 2·max ‖R_k‖_F·max ‖x̂ᵢ‖, where R_k are the columns of block k.
     pub(crate) fn largest_range(&self, r: &[f64]) -> f64 {
         let of_block = |k: usize| {
-            let columns = r
-                .chunks_exact(self.order)
-                .map(|row| &row[k * self.width..][..self.width]);
-            columns.flatten().map(|r| r * r).sum::<f64>()
+            let columns = k * self.width..(k + 1) * self.width;
+            let rows = r.chunks_exact(self.order).map(|row| &row[columns.clone()]);
+            rows.map(|row| dot(row, row)).sum::<f64>()
         };
         let largest = (0..self.blocks).map(of_block).fold(0.0, larger);
         self.blocks.min(2) as f64 * (largest * self.largest).sqrt() * (1.0 + 1e-6) + 1e-150
@@ -231,9 +215,7 @@ pub(crate) fn inverse_factor(h: &[f64], p: usize) -> Option<Vec<f64>> {
         let row = &mut rest[..p];
         for b in 0..a {
             let (factor, other) = (l[a * p + b], &above[b * p..][..b + 1]);
-            row.iter_mut()
-                .zip(other)
-                .for_each(|(row, other)| *row -= factor * other);
+            add_multiple(row, -factor, other);
         }
         row[a] += 1.0;
         row[..a + 1].iter_mut().for_each(|entry| *entry /= l[a * p + a]);
@@ -245,21 +227,22 @@ pub(crate) fn inverse_factor(h: &[f64], p: usize) -> Option<Vec<f64>> {
     r.iter().all(|entry| entry.is_finite()).then_some(r)
 }
 
+/// sum + factor·row, for as many entries as both have.
+pub(crate) fn add_multiple(sum: &mut [f64], factor: f64, row: &[f64]) {
+    for (sum, entry) in sum.iter_mut().zip(row) {
+        *sum += factor * entry;
+    }
+}
+
 /// A rounded product of vectors, in any order of summation: four sums run next to each other.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
-    let mut rest = 0.0;
-    a4.remainder()
-        .iter()
-        .zip(b4.remainder())
-        .for_each(|(a, b)| rest += a * b);
-    let mut lanes = [0.0; 4];
-    for (a, b) in a4.zip(b4) {
-        for k in 0..4 {
-            lanes[k] += a[k] * b[k];
-        }
+    let ((a4, a), (b4, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let rest: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; 4];
+    for (a, b) in a4.iter().zip(b4) {
+        (0..4).for_each(|k| sums[k] += a[k] * b[k]);
     }
-    rest + ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+    rest + ((sums[0] + sums[1]) + (sums[2] + sums[3]))
 }
 
 /// ε of the lemma for the lower triangles Ĥ and R; infinite if the numbers are out of range.
@@ -277,10 +260,7 @@ pub(crate) fn identity_defect(h: &[f64], r: &[f64], p: usize, rows: usize, relat
         let mut size = 0.0;
         for a in 0..k + 1 {
             let (factor, row) = (r[k * p + a], &full[a * p..][..p]);
-            product
-                .iter_mut()
-                .zip(row)
-                .for_each(|(sum, entry)| *sum += factor * entry);
+            add_multiple(&mut product, factor, row);
             size += factor.abs() * row[a].sqrt();
         }
         sizes += size * size;
@@ -303,12 +283,8 @@ pub(crate) fn identity_defect(h: &[f64], r: &[f64], p: usize, rows: usize, relat
 pub(crate) fn product(r: &[f64], g: &[Interval]) -> (Vec<Interval>, Interval) {
     let row = |row: &[f64]| row.iter().zip(g).map(|(&r, &g)| r * g).sum();
     let product: Vec<Interval> = r.chunks_exact(g.len()).map(row).collect();
-    let norm = product
-        .iter()
-        .map(|entry| entry.square())
-        .sum::<Interval>()
-        .sqrt();
-    (product, Interval::point(norm.hi))
+    let square: Interval = product.iter().map(|entry| entry.square()).sum();
+    (product, Interval::point(square.sqrt().hi))
 }
 
 /// Rᵀt.

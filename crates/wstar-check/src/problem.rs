@@ -4,7 +4,7 @@ use crate::design::Design;
 
 /// The loss ℓ(y, z) of a target y and a score z.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Loss {
+pub(crate) enum Loss {
     /// ½(y − z)².
     Squared,
     /// log(1 + e^(−yz)), y = ±1.
@@ -27,65 +27,52 @@ pub enum Loss {
 
 /// The intercept: the coefficient of a column of ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intercept {
+pub(crate) enum Intercept {
     /// R is 0 for it.
     Free,
-    /// It is penalised like a weight.
     Penalized,
-    /// There is none.
     Absent,
 }
 
-/// What is minimised over which parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
-    /// The loss of a row.
-    pub loss: Loss,
-    /// The factor of Σ|w|.
-    pub l1: f64,
-    /// The factor of ½Σw².
-    pub l2: f64,
-    /// The intercept.
-    pub intercept: Intercept,
+pub(crate) struct Problem {
+    pub(crate) loss: Loss,
+    pub(crate) l1: f64,
+    pub(crate) l2: f64,
+    pub(crate) intercept: Intercept,
     /// The number of scores of a row: the classes of softmax, otherwise 1.
-    pub outputs: usize,
-    /// The number of columns of the design.
-    pub features: usize,
+    pub(crate) outputs: usize,
+    pub(crate) features: usize,
 }
 
 impl Problem {
     /// Parameters of one output: the weights, then the intercept if there is one.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.features + usize::from(self.intercept != Intercept::Absent)
     }
 
-    /// The parameters of each output.
     pub(crate) fn blocks<'a>(&self, parameters: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
         let width = self.width();
         (0..self.outputs).map(move |k| &parameters[k * width..][..width])
     }
 
-    /// Whether column `j` of an output is penalised.
-    pub fn penalizes(&self, j: usize) -> bool {
+    pub(crate) fn penalizes(&self, j: usize) -> bool {
         (self.l1 > 0.0 || self.l2 > 0.0) && (j < self.features || self.intercept == Intercept::Penalized)
     }
 }
 
-/// A problem with its rows.
-pub struct Subproblem<'a> {
-    /// The problem.
-    pub problem: Problem,
-    /// The rows.
-    pub design: &'a Design,
+pub(crate) struct Subproblem<'a> {
+    pub(crate) problem: Problem,
+    pub(crate) design: &'a Design,
     /// ±1, real numbers, or indices of classes for softmax.
-    pub targets: &'a [f64],
+    pub(crate) targets: &'a [f64],
     /// cᵢ ≥ 0; 0 leaves the row out.
-    pub weights: &'a [f64],
+    pub(crate) weights: &'a [f64],
 }
 
 impl Subproblem<'_> {
     /// Whether everything is a number of the range in which the proofs hold: 0, or a magnitude from 10⁻¹⁴⁰ to 10¹⁴⁰.
-    pub fn is_admissible(&self, point: &[f64]) -> bool {
+    pub(crate) fn is_admissible(&self, point: &[f64]) -> bool {
         let (problem, n) = (&self.problem, self.design.rows());
         let number = |x: f64| x == 0.0 || (1e-140..=1e140).contains(&x.abs());
         let not_negative = |x: f64| number(x) && x >= 0.0;
@@ -111,8 +98,7 @@ impl Subproblem<'_> {
             && point.iter().chain(&self.design.values).all(|&x| number(x))
     }
 
-    /// The rows with a weight.
-    pub fn rows(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         (0..self.design.rows()).filter(|&i| self.weights[i] > 0.0)
     }
 }

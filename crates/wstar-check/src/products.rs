@@ -58,13 +58,11 @@ pub(crate) struct ColumnSums {
 }
 
 impl ColumnSums {
-    /// Zeros.
     pub(crate) fn new(width: usize) -> ColumnSums {
         let sums = vec![Sum::default(); width];
         ColumnSums { sums, terms: 0 }
     }
 
-    /// The number of columns.
     pub(crate) fn width(&self) -> usize {
         self.sums.len()
     }
@@ -82,7 +80,6 @@ impl ColumnSums {
         }
     }
 
-    /// Adds one product to a column.
     pub(crate) fn add_term(&mut self, j: usize, a: f64, b: f64) {
         self.terms += 1;
         self.sums[j].add(a, b);

@@ -14,7 +14,6 @@ use crate::products::{ColumnSums, Score};
 /// How far multipliers at an end of their range are moved towards 0 if no row can move onto Σα = 0, relatively.
 const INWARDS: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// One attempt for a scalar loss.
 pub(crate) fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<Attempt> {
     let (design, loss, features) = (sub.design, sub.problem.loss, sub.problem.features);
     let mut constraints = Constraints::new(sub, 1)?;

@@ -105,7 +105,6 @@ pub(crate) fn curvature(c: f64, p: &[f64], classes: usize) -> Vec<f64> {
         .collect()
 }
 
-/// One attempt.
 pub(crate) fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<Attempt> {
     let (classes, width, features) = (sub.problem.outputs, sub.problem.width(), sub.problem.features);
     let mut constraints = Constraints::new(sub, classes - 1)?;

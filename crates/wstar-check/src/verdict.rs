@@ -38,7 +38,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Nothing yet.
     pub(crate) fn new(not_checked: &'static str) -> Self {
         Verdict {
             not_checked,
@@ -56,7 +55,6 @@ impl Verdict {
         results.peek().is_some() && results.all(|proved| proved) && self.objections.is_empty()
     }
 
-    /// Adds a statement.
     pub(crate) fn state(&mut self, about: impl Into<String>, text: impl Into<String>, proved: Option<bool>) {
         let (about, text) = (about.into(), text.into());
         self.statements.push(Statement { about, text, proved });

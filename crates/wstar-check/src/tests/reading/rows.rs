@@ -1,9 +1,9 @@
-use wstar_check::canonical_rows::{read, write};
-use wstar_check::design::Design;
-use wstar_check::sha256::sha256;
-use wstar_check::training_rows::TrainingRows;
+use crate::canonical_rows::{read, write};
+use crate::design::Design;
+use crate::sha256::sha256;
+use crate::training_rows::TrainingRows;
 
-use crate::{model, source};
+use crate::tests::reading::{model, source};
 
 /// Two rows of three columns, as `docs/certificate-format.md` writes them.
 fn example() -> Vec<u8> {

@@ -1,13 +1,13 @@
 //! Truncated and changed input of every kind: it is read or refused, and never a panic.
 
-use wstar_check::canonical_rows;
-use wstar_check::check::check;
-use wstar_check::model::Model;
-use wstar_check::svmlight;
-use wstar_check::table::{self, TableOptions};
-use wstar_check::verdict::Options;
+use crate::canonical_rows;
+use crate::check::check;
+use crate::model::Model;
+use crate::svmlight;
+use crate::table::{self, TableOptions};
+use crate::verdict::Options;
 
-use crate::{fixture, model, source};
+use crate::tests::reading::{fixture, model, source};
 
 /// Pseudorandom numbers (Marsaglia's xorshift), the same in every run.
 struct Random(u64);
