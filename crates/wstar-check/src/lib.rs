@@ -30,6 +30,7 @@ mod active_set;
 mod arithmetic;
 mod base64;
 mod baseline;
+mod bound;
 pub mod canonical_rows;
 pub mod check;
 mod circuit_tree;

@@ -70,15 +70,20 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) weights: &'a [f64],
 }
 
+/// Whether a number is 0, or between 1e-140 and 1e140 in size. For these numbers the error bounds hold: no product of two of
+/// them overflows or underflows.
+pub(crate) fn in_range(x: f64) -> bool {
+    x == 0.0 || (1e-140..=1e140).contains(&x.abs())
+}
+
 impl Subproblem<'_> {
-    /// Whether everything is a number of the range in which the proofs hold: 0, or a magnitude from 10⁻¹⁴⁰ to 10¹⁴⁰.
+    /// Whether everything is a number of the range in which the proofs hold.
     pub(crate) fn is_admissible(&self, point: &[f64]) -> bool {
         let (problem, n) = (&self.problem, self.design.rows());
-        let number = |x: f64| x == 0.0 || (1e-140..=1e140).contains(&x.abs());
-        let not_negative = |x: f64| number(x) && x >= 0.0;
+        let not_negative = |x: f64| in_range(x) && x >= 0.0;
         let target = |y: f64| match problem.loss {
             Loss::Softmax => y >= 0.0 && y.fract() == 0.0 && y < problem.outputs as f64,
-            Loss::Squared | Loss::Absolute | Loss::Quantile(_) => number(y),
+            Loss::Squared | Loss::Absolute | Loss::Quantile(_) => in_range(y),
             _ => y.abs() == 1.0,
         };
         let loss = match problem.loss {
@@ -95,7 +100,7 @@ impl Subproblem<'_> {
             && not_negative(problem.l2)
             && self.weights.iter().all(|&c| not_negative(c))
             && self.targets.iter().all(|&y| target(y))
-            && point.iter().chain(&self.design.values).all(|&x| number(x))
+            && point.iter().chain(&self.design.values).all(|&x| in_range(x))
     }
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::gap::{Gap, Subproblem};
+use crate::bound::Gap;
+use crate::problem::Subproblem;
 
 /// The dual point of one attempt: a of the rows with a weight, k of all rows, and the gap.
 #[derive(Clone)]

@@ -4,9 +4,9 @@
 //! choose them; nothing about the choice is used.
 
 use crate::arithmetic::{Interval, IntervalSum};
+use crate::bound::{Attempt, Choice, SMALLEST_MULTIPLIER, conclude};
 use crate::constraint::Constraints;
 use crate::defect::{curvature, defect, of_share, range, residual_of, slack, slope, value};
-use crate::gap::{Attempt, Choice, SMALLEST_MULTIPLIER, conclude};
 use crate::mutant::Mutant;
 use crate::problem::Subproblem;
 use crate::products::{ColumnSums, Score};

@@ -11,10 +11,10 @@
 //! |log(1 + ω)| ≤ |ω|(1 + 2|ω|) for |ω| ≤ ½. Otherwise p'·|log(p'/p)| ≤ p'·log(1/p) + p/e.
 
 use crate::arithmetic::{Interval, IntervalSum, ONE, gamma};
+use crate::bound::{Attempt, Choice, conclude};
 use crate::constraint::Constraints;
 use crate::defect::entropy_term;
 use crate::elementary::{exp_of_negative, log1p};
-use crate::gap::{Attempt, Choice, conclude};
 use crate::linear::dot;
 use crate::mutant::{self, Mutant};
 use crate::problem::Subproblem;

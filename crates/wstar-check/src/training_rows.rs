@@ -1,6 +1,7 @@
 //! The rows of a model: the columns of the design, targets and sample weights.
 
 use crate::design::Design;
+pub(crate) use crate::problem::in_range;
 use crate::unreadable::{Reading, Unreadable};
 
 /// The rows that a claim is about.
@@ -99,10 +100,4 @@ impl TrainingRows {
             _ => Ok(self),
         }
     }
-}
-
-/// Whether a number is 0, or between 1e-140 and 1e140 in size. For these numbers the error bounds hold: no product of two of
-/// them overflows or underflows.
-pub(crate) fn in_range(value: f64) -> bool {
-    value == 0.0 || (1e-140..=1e140).contains(&value.abs())
 }

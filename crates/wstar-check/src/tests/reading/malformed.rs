@@ -10,9 +10,9 @@ use crate::verdict::Options;
 use crate::tests::reading::{fixture, model, source};
 
 /// Pseudorandom numbers (Marsaglia's xorshift), the same in every run.
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -25,7 +25,7 @@ impl Random {
 fn with_damage(bytes: &[u8], mut read: impl FnMut(&[u8])) {
     let step = bytes.len().div_ceil(2500);
     (0..bytes.len()).step_by(step).for_each(|end| read(&bytes[..end]));
-    let mut random = Random(0x9e3779b97f4a7c15);
+    let mut random = Xorshift(0x9e3779b97f4a7c15);
     let likely = b"0123456789.,:;-+eE\"\\{}[]#\n\r\t \0\xff\x80ntf";
     for _ in 0..3000 {
         let mut changed = bytes.to_vec();

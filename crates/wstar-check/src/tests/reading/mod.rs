@@ -2,12 +2,12 @@
 //! engine (`wstar train`).
 
 mod agreement;
-mod csv;
+mod canonical_files;
+mod csv_files;
 mod forged;
-mod json;
+mod json_documents;
 mod malformed;
-mod rows;
-mod svmlight;
+mod svmlight_files;
 
 use crate::check::{Source, check};
 use crate::json::{Node, parse};
