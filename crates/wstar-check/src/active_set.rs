@@ -67,44 +67,33 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
     if chosen.len() > MOST_UNKNOWNS {
         return None;
     }
-    let problem_of_chosen = Problem {
-        l1: 0.0,
-        intercept,
-        features: design.features,
-        ..problem.clone()
-    };
-    let (targets, weights) = (sub.targets, sub.weights);
+    let features_of_chosen = design.features;
     let of_chosen = Subproblem {
-        problem: problem_of_chosen,
+        problem: Problem {
+            l1: 0.0,
+            intercept,
+            features: features_of_chosen,
+            ..problem.clone()
+        },
         design: &design,
-        targets,
-        weights,
+        ..*sub
     };
-    let sign = |j: usize| {
-        if problem.penalizes(j) {
-            point[j].signum()
-        } else {
-            0.0
-        }
-    };
+    let sign = |j: usize| f64::from(u8::from(problem.penalizes(j))) * point[j].signum();
     let linear: Vec<f64> = chosen.iter().map(|&j| problem.l1 * sign(j)).collect();
     let start: Vec<f64> = chosen.iter().map(|&j| point[j]).collect();
-    let Settled {
-        digits: inner,
-        theta,
-        reach,
-    } = match chosen.is_empty() {
+    let settled = match chosen.is_empty() {
         true => Settled::default(),
         false => settle(&of_chosen, &start, &linear)?,
     };
+    let (centre, radius) = (vec![(0.0, 0.0); width], vec![0.0; width]);
     let mut digits = Digits {
-        centre: vec![(0.0, 0.0); width],
-        radius: vec![0.0; width],
-        ..Digits::default()
+        centre,
+        radius,
+        standard_errors: None,
     };
     let mut proved = true;
     for (at, &j) in chosen.iter().enumerate() {
-        let ((high, low), radius) = (inner.centre[at], inner.radius[at]);
+        let ((high, low), radius) = (settled.digits.centre[at], settled.digits.radius[at]);
         let coefficient = Interval::point(high) + Interval::point(low).widened(radius);
         proved &= !problem.penalizes(j) || less(0.0, (sign(j) * coefficient).lo);
         (digits.centre[j], digits.radius[j]) = ((high, low), radius);
@@ -114,7 +103,7 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
     let mut errors = vec![0.0; width];
     for i in sub.rows() {
         let (row, c) = (sub.design.row(i), sub.weights[i]);
-        let (high, low, error) = RowSlope::new(&of_chosen, i, &theta).slopes[0];
+        let (high, low, error) = RowSlope::new(&of_chosen, i, &settled.theta).slopes[0];
         sums.add(row, features, high);
         sums.add(row, features, low);
         let steepness = match problem.loss {
@@ -122,7 +111,7 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
             Loss::Logistic => 0.25 * c,
             _ => 2.0 * c,
         };
-        let error = (error + steepness * reach) * 1.01;
+        let error = (error + steepness * settled.reach) * 1.01;
         row.entries().for_each(|(j, x)| errors[j] += (error * x).abs());
         errors.iter_mut().skip(features).for_each(|sum| *sum += error);
     }
@@ -135,27 +124,15 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
 /// The design with some of its columns.
 fn restrict(design: &Design, active: &[usize]) -> Design {
     let mut position = vec![None; design.features];
-    active
-        .iter()
-        .enumerate()
-        .for_each(|(at, &j)| position[j] = Some(at));
-    let mut kept = Design {
-        features: active.len(),
-        starts: vec![0],
-        columns: Vec::new(),
-        values: Vec::new(),
-    };
+    (0..active.len()).for_each(|at| position[active[at]] = Some(at));
+    let mut kept = Design::empty(active.len());
     for i in 0..design.rows() {
-        for (at, x) in design
-            .row(i)
-            .entries()
-            .filter_map(|(j, x)| Some((position[j]?, x)))
-        {
-            kept.values.push(x);
-            kept.columns
-                .extend((!design.columns.is_empty()).then_some(at as u32));
+        for (j, x) in design.row(i).entries() {
+            if let Some(at) = position[j] {
+                kept.put(at, x, !design.columns.is_empty());
+            }
         }
-        kept.starts.push(kept.values.len());
+        kept.end_row();
     }
     kept
 }
@@ -177,9 +154,7 @@ fn dense_rows(sub: &Subproblem<'_>, rows: &[(usize, f64)]) -> Vec<Vec<f64>> {
     let dense = |&(i, _): &(usize, f64)| {
         let mut x = vec![0.0; sub.problem.width()];
         sub.design.row(i).entries().for_each(|(j, value)| x[j] = value);
-        x.iter_mut()
-            .skip(sub.problem.features)
-            .for_each(|last| *last = 1.0);
+        x[sub.problem.features..].fill(1.0);
         x
     };
     rows.iter().map(dense).collect()

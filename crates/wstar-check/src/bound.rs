@@ -75,16 +75,12 @@ pub(crate) fn conclude(
         false => 1.0,
     };
     let of_column = |at: usize| Interval::point(column_defect(problem, point[at], columns[at], shrink));
-    let of_columns = penalized()
-        .map(of_column)
-        .sum::<Interval>()
-        .unless(Mutant::NoColumnDefects);
+    let of_columns: Interval = penalized().map(of_column).sum();
+    let of_columns = of_columns.unless(Mutant::NoColumnDefects);
     let rest = Interval::point(1.0) - Interval::point(shrink);
     let gap = (shrink * rows.unless(Mutant::NoRowDefects) + rest * total + of_columns).hi;
-    let primal = total
-        + penalized()
-            .map(|at| penalty(problem, point[at]))
-            .sum::<Interval>();
+    let penalty: Interval = penalized().map(|at| penalty(problem, point[at])).sum();
+    let primal = total + penalty;
     let scale = primal.lo.max(baseline::least_scale(sub)).max(0.0);
     if !(gap.is_finite() && primal.hi.is_finite()) {
         return Gap {

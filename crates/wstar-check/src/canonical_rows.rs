@@ -151,7 +151,7 @@ impl Input<'_> {
             if dense {
                 rows.design.values.resize(start + column, 0.0);
             }
-            rows.put(column, value, !dense);
+            rows.design.put(column, value, !dense);
         }
         if dense {
             rows.design.values.resize(start + features, 0.0);

@@ -88,10 +88,8 @@ impl Constraints {
         let (width, columns) = (self.sizes.len(), self.frame.width());
         let mut direction = vec![0.0; sums.len() * width];
         let constrained = &sums[..self.information.blocks];
-        let residual: Vec<Interval> = constrained
-            .iter()
-            .flat_map(|sums| self.frame.products(sums))
-            .collect();
+        let residual = constrained.iter().map(|sums| self.frame.products(sums));
+        let residual = residual.collect::<Vec<_>>().concat();
         if residual.iter().all(|r| *r == Interval::ZERO) {
             return Some(Move {
                 lambda: Interval::ZERO,
@@ -106,10 +104,8 @@ impl Constraints {
         let range = Interval::point((Interval::point(self.information.largest_range(&r)) * lambda).hi);
         for (k, n) in transposed_product(&r, &product).chunks_exact(columns).enumerate() {
             let of_block = &mut direction[(k + 1) * width - columns..][..columns];
-            of_block
-                .iter_mut()
-                .zip(self.frame.direction(n))
-                .for_each(|(v, n)| *v = n.middle());
+            let moved = self.frame.direction(n);
+            (0..columns).for_each(|j| of_block[j] = moved[j].middle());
         }
         range.hi.is_finite().then_some(Move {
             lambda,

@@ -18,6 +18,30 @@ pub(crate) struct Row<'a> {
 }
 
 impl Design {
+    pub(crate) fn empty(features: usize) -> Design {
+        let (starts, columns, values) = (vec![0], Vec::new(), Vec::new());
+        Design {
+            features,
+            starts,
+            columns,
+            values,
+        }
+    }
+
+    /// Appends a value to the last row: the next column of a dense row, or this column of a sparse one, where zeros are left out.
+    #[inline]
+    pub(crate) fn put(&mut self, column: usize, value: f64, sparse: bool) {
+        if sparse && value == 0.0 {
+            return;
+        }
+        self.values.push(value);
+        self.columns.extend(sparse.then_some(column as u32));
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        self.starts.push(self.values.len());
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }

@@ -36,10 +36,8 @@ Exit codes: 0 proved; 1 not proved; 2 not readable, or a kind of claim that is n
 ";
 
 fn tolerance(text: &str) -> Reading<f64> {
-    let tol = text
-        .parse()
-        .ok()
-        .filter(|tol: &f64| tol.is_finite() && *tol > 0.0);
+    let valid = |tol: &f64| tol.is_finite() && *tol > 0.0;
+    let tol = text.parse().ok().filter(valid);
     tol.ok_or_else(|| Unreadable::new("--tol needs a number above 0"))
 }
 
@@ -63,11 +61,8 @@ fn run(mut given: impl Iterator<Item = String>) -> Reading<(String, bool)> {
     let (mut files, mut rows, mut write_rows, mut json) = (Vec::new(), None, None, false);
     let (mut options, mut table) = (Options::default(), TableOptions::default());
     while let Some(argument) = given.next() {
-        let mut value = || {
-            given
-                .next()
-                .ok_or_else(|| Unreadable::new(format!("{argument} needs a value")))
-        };
+        let missing = || Unreadable::new(format!("{argument} needs a value"));
+        let mut value = || given.next().ok_or_else(missing);
         match argument.as_str() {
             "--rows" => rows = Some(value()?),
             "--write-rows" => write_rows = Some(value()?),

@@ -121,11 +121,7 @@ impl Model {
                 false => Err(plane.refuse("a hyperplane does not have one weight for each feature")),
             }
         };
-        predictor
-            .field("discriminants")?
-            .items()?
-            .iter()
-            .map(read)
-            .collect()
+        let planes = predictor.field("discriminants")?.items()?;
+        planes.iter().map(read).collect()
     }
 }

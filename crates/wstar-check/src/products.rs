@@ -19,9 +19,9 @@ impl Score {
     #[inline]
     pub(crate) fn new(row: Row<'_>, features: usize, parameters: &[f64]) -> Score {
         let mut lanes = [Sum::default(); LANES];
-        row.entries()
-            .enumerate()
-            .for_each(|(k, (j, x))| lanes[k % LANES].add(parameters[j], x));
+        for (k, (j, x)) in row.entries().enumerate() {
+            lanes[k % LANES].add(parameters[j], x);
+        }
         let [mut sum, rest @ ..] = lanes;
         rest.into_iter().for_each(|lane| sum.merge(lane));
         if let Some(&intercept) = parameters.get(features) {
@@ -97,8 +97,7 @@ impl ColumnSums {
         sum.add(-ones.hi, m);
         sum.add(-ones.lo, m);
         let error = Interval::point(ones.error(self.terms)) * Interval::point(m.abs());
-        sum.interval(self.terms + 2)
-            .widened(error.hi)
-            .widened(f64::MIN_POSITIVE)
+        let centred = sum.interval(self.terms + 2);
+        centred.widened(error.hi).widened(f64::MIN_POSITIVE)
     }
 }

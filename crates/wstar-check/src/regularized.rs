@@ -62,7 +62,7 @@ impl Settings {
         let ratio = node.field("l1_ratio")?;
         let share = within(&ratio, 0.0..=1.0, "a number from 0 to 1");
         let penalties = [("none", (0.0, 0.0)), ("l2", (0.0, 1.0)), ("l1", (1.0, 0.0))];
-        let penalty = node.field("penalty")?;
+        let (penalty, intercept) = (node.field("penalty")?, node.field("intercept")?);
         let (l1, l2) = match penalty.text()? {
             "elastic-net" => share.map(|share| (share, 1.0 - share))?,
             _ => penalty.choice(&penalties, "penalty")?,
@@ -74,9 +74,7 @@ impl Settings {
             l1,
             l2,
             strength: strength(&node.field("strength")?)?,
-            intercept: node
-                .field("intercept")?
-                .choice(&intercepts, "kind of intercept")?,
+            intercept: intercept.choice(&intercepts, "kind of intercept")?,
             multiclass: node.maybe("multiclass", reduction)?,
             class_weights: node.maybe("class_weight", |field| class_weights(&field))?,
             tol: positive(&node.field("tol")?)?,
@@ -121,9 +119,8 @@ fn strength(node: &Node<'_>) -> Reading<Strength> {
 
 pub(crate) fn class_weights(node: &Node<'_>) -> Reading<ClassWeights> {
     if node.as_text().is_some() {
-        return node
-            .choice(&[("balanced", ())], "class weights")
-            .map(|()| ClassWeights::Balanced);
+        node.choice(&[("balanced", ())], "class weights")?;
+        return Ok(ClassWeights::Balanced);
     }
     let weight = |pair: &Node<'_>| match &pair.items()?[..] {
         [name, weight] => Ok((

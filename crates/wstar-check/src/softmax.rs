@@ -35,10 +35,8 @@ pub(crate) struct RowScores {
 impl RowScores {
     pub(crate) fn new(sub: &Subproblem<'_>, i: usize, point: &[f64]) -> RowScores {
         let (problem, row) = (&sub.problem, sub.design.row(i));
-        let scores = problem
-            .blocks(point)
-            .map(|w| Score::new(row, problem.features, w).residual(0.0, -1.0));
-        let scores: Vec<Interval> = scores.collect();
+        let score = |w| Score::new(row, problem.features, w).residual(0.0, -1.0);
+        let scores: Vec<Interval> = problem.blocks(point).map(score).collect();
         let larger = |&a: &usize, &b: &usize| scores[a].middle().total_cmp(&scores[b].middle());
         let top = (0..scores.len()).max_by(larger).unwrap_or(0);
         let differences: Vec<Interval> = scores.iter().map(|&z| z - scores[top]).collect();
@@ -50,10 +48,8 @@ impl RowScores {
             _ => Interval::WHOLE,
         };
         let powers: Vec<Interval> = differences.iter().enumerate().map(power).collect();
-        let rest = (0..powers.len())
-            .filter(|&k| k != top)
-            .map(|k| powers[k])
-            .sum::<Interval>();
+        let others = (0..powers.len()).filter(|&k| k != top);
+        let rest: Interval = others.map(|k| powers[k]).sum();
         let shares = powers.iter().map(|&power| power / (ONE + rest)).collect();
         RowScores {
             top,
@@ -86,9 +82,8 @@ impl RowScores {
             }
         }
         let unit = c.next_up() - c;
-        shares
-            .iter_mut()
-            .for_each(|p| *p = (c * *p / unit).round().max(0.0) * unit);
+        let multiple = |p: f64| (c * p / unit).round().max(0.0) * unit;
+        shares.iter_mut().for_each(|p| *p = multiple(*p));
         shares[self.top] = 0.0;
         shares[self.top] = c - shares.iter().sum::<f64>();
         shares
@@ -100,9 +95,8 @@ impl RowScores {
 pub(crate) fn curvature(c: f64, p: &[f64], classes: usize) -> Vec<f64> {
     let others = |k: usize| (0..p.len()).filter(|&l| l != k).map(|l| p[l]).sum::<f64>();
     let entry = |k: usize, l: usize| c * p[k] * if k == l { others(k) } else { -p[l] };
-    (0..classes)
-        .flat_map(|k| (0..classes).map(move |l| entry(k, l)))
-        .collect()
+    let row = |k| (0..classes).map(move |l| entry(k, l));
+    (0..classes).flat_map(row).collect()
 }
 
 pub(crate) fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<Attempt> {

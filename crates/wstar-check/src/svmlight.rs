@@ -42,9 +42,8 @@ fn read_row(line: &str, schema: &Schema, base: u64, rows: &mut TrainingRows) -> 
             format!("the label {} is not a finite number", shown(label)),
         ));
     }
-    let target = schema
-        .target_of(label)
-        .map_err(|message| Fault::new(offset, message))?;
+    let target = schema.target_of(label);
+    let target = target.map_err(|message| Fault::new(offset, message))?;
     let mut entries = Vec::new();
     for (offset, token) in tokens.filter(|(_, token)| !token.strip_prefix("qid:").is_some_and(is_index)) {
         let refuse = |message| Fault::new(offset, format!("{}: {message}", shown(token)));
@@ -58,10 +57,9 @@ fn read_row(line: &str, schema: &Schema, base: u64, rows: &mut TrainingRows) -> 
             format!("index {index} is repeated in this row"),
         ));
     }
-    let scaled = entries
-        .into_iter()
-        .map(|(column, value)| (column, schema.scaled(column, value)));
-    scaled.for_each(|(column, value)| rows.put(column, value, true));
+    for (column, value) in entries {
+        rows.design.put(column, schema.scaled(column, value), true);
+    }
     rows.end_row(target, None);
     Ok(())
 }
@@ -76,9 +74,8 @@ fn entry(token: &str, base: u64, features: usize) -> Result<(usize, f64), String
     let index = index.parse::<u64>().ok().filter(|_| is_index(index));
     let index = index.ok_or("the index is not a whole number")?;
     let value = number(value).ok_or("the value is not a finite number")?;
-    let column = index
-        .checked_sub(base)
-        .ok_or(format!("the features of the model start at {base}"))?;
+    let below = || format!("the features of the model start at {base}");
+    let column = index.checked_sub(base).ok_or_else(below)?;
     match column < features as u64 {
         true => Ok((column as usize, value)),
         false => Err(format!("the model has {features} features")),

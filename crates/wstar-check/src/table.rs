@@ -167,13 +167,13 @@ impl Plan {
             match &raw.encoding {
                 Encoding::Number { fill } => {
                     let value = value(&cell.content, *fill, &raw.name).map_err(refuse)?;
-                    rows.put(first, schema.scaled(first, value), sparse);
+                    rows.design.put(first, schema.scaled(first, value), sparse);
                 }
                 Encoding::OneHot { levels, fill } => {
                     let level = level(&cell.content, levels, *fill, &raw.name).map_err(refuse)?;
                     for (column, of_column) in (first..).zip(raw.encoding.levels()) {
                         let value = schema.scaled(column, f64::from(level == of_column));
-                        rows.put(column, value, sparse);
+                        rows.design.put(column, value, sparse);
                     }
                 }
                 Encoding::Text => return Err(refuse("text is not read here".into())),

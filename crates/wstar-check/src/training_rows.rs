@@ -17,35 +17,18 @@ pub struct TrainingRows {
 
 impl TrainingRows {
     pub(crate) fn new(features: usize) -> Self {
-        let (starts, columns, values) = (vec![0], Vec::new(), Vec::new());
-        let design = Design {
-            features,
-            starts,
-            columns,
-            values,
-        };
+        let (design, targets) = (Design::empty(features), Vec::new());
         TrainingRows {
             design,
-            targets: Vec::new(),
+            targets,
             weights: None,
             left_out: 0,
         }
     }
 
-    /// Appends a value to the current row: the next column of a dense row, or this column of a sparse one, where zeros are
-    /// left out.
-    #[inline]
-    pub(crate) fn put(&mut self, column: usize, value: f64, sparse: bool) {
-        if sparse && value == 0.0 {
-            return;
-        }
-        self.design.values.push(value);
-        self.design.columns.extend(sparse.then_some(column as u32));
-    }
-
     /// Ends the current row. Either all rows have a weight, or none.
     pub(crate) fn end_row(&mut self, target: f64, weight: Option<f64>) {
-        self.design.starts.push(self.design.values.len());
+        self.design.end_row();
         self.targets.push(target);
         if let Some(weight) = weight {
             self.weights.get_or_insert_default().push(weight);

@@ -47,12 +47,8 @@ impl Verdict {
 
     /// Whether all statements are proved, of which there is at least one, and nothing in the model file disagrees.
     pub fn is_proved(&self) -> bool {
-        let mut results = self
-            .statements
-            .iter()
-            .filter_map(|statement| statement.proved)
-            .peekable();
-        results.peek().is_some() && results.all(|proved| proved) && self.objections.is_empty()
+        let results = || self.statements.iter().filter_map(|statement| statement.proved);
+        results().count() > 0 && results().all(|proved| proved) && self.objections.is_empty()
     }
 
     pub(crate) fn state(&mut self, about: impl Into<String>, text: impl Into<String>, proved: Option<bool>) {

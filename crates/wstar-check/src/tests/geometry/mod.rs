@@ -40,7 +40,7 @@ impl Set {
         for (i, row) in self.rows.iter().enumerate() {
             row.iter()
                 .enumerate()
-                .for_each(|(j, &value)| rows.put(j, value, false));
+                .for_each(|(j, &value)| rows.design.put(j, value, false));
             rows.end_row(self.classes[i] as f64, Some(self.weights[i]));
         }
         rows.checked().unwrap()
