@@ -166,7 +166,12 @@ fn sides_hold(sub: &Subproblem<'_>, others: &[(usize, f64)], theta: &[Interval])
         let (t, s, _) = residual_of(sub.problem.loss, sub.targets[i]);
         let products: Interval = sub.design.row(i).entries().map(|(j, x)| x * theta[j]).sum();
         let score = products + theta.get(sub.problem.features).copied().unwrap_or_default();
-        less(0.0, (h.signum() * (Interval::point(t) - s * score)).lo)
+        let found = Interval::point(t) - s * score;
+        if h > 0.0 {
+            less(0.0, found.lo)
+        } else {
+            less(found.hi, 0.0)
+        }
     })
 }
 
