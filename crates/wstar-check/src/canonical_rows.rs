@@ -3,7 +3,7 @@
 //! The same rows have exactly one sequence of bytes: columns increase, zeros are left out, and a zero target or weight is +0.
 
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Reading, Unreadable};
+use crate::unreadable::{Reading, Unreadable, require};
 
 const MAGIC: &[u8; 8] = b"wstarrow";
 const VERSION: u32 = 1;
@@ -49,22 +49,19 @@ pub fn write(rows: &TrainingRows, classes: &[String]) -> Vec<u8> {
 
 pub(crate) fn read(bytes: &[u8]) -> Reading<CanonicalRows> {
     let mut input = Input { bytes, at: 0 };
-    if input.take::<8>()? != *MAGIC {
-        return Err(Unreadable::new("this is not a file of canonical rows"));
-    }
+    let magic = input.take::<8>()?;
+    require(magic == *MAGIC, || {
+        Unreadable::new("this is not a file of canonical rows")
+    })?;
     let version = input.integer()?;
-    if version != VERSION as usize {
-        return Err(Unreadable::new(format!(
-            "version {version} of canonical rows, and this program reads version {VERSION}"
-        )));
-    }
+    let refusal = || format!("version {version} of canonical rows, and this program reads version {VERSION}");
+    require(version == VERSION as usize, || Unreadable::new(refusal()))?;
     let count = u64::from_le_bytes(input.take()?) as usize;
     let features = input.integer()?;
     let classes = input.classes()?;
     let left = bytes.len() - input.at;
-    if count.saturating_mul(SHORTEST_ROW) > left {
-        return Err(input.refuse("the file ends before its last row"));
-    }
+    let fits = count.saturating_mul(SHORTEST_ROW) <= left;
+    input.require(fits, "the file ends before its last row")?;
     let entries = (left - count * SHORTEST_ROW) / ENTRY;
     // Rows with few zeros are stored with them, which makes the loops over rows faster.
     let dense = count.saturating_mul(features) <= entries.saturating_mul(2);
@@ -72,9 +69,7 @@ pub(crate) fn read(bytes: &[u8]) -> Reading<CanonicalRows> {
     for _ in 0..count {
         input.row(&mut rows, classes.len(), dense)?;
     }
-    if input.at < bytes.len() {
-        return Err(input.refuse("bytes follow the last row"));
-    }
+    input.require(input.at == bytes.len(), "bytes follow the last row")?;
     rows.weights = rows
         .weights
         .filter(|weights| weights.iter().any(|weight| *weight != 1.0));
@@ -90,6 +85,10 @@ struct Input<'a> {
 impl Input<'_> {
     fn refuse(&self, what: &str) -> Unreadable {
         Unreadable::new(format!("{what} (byte {})", self.at))
+    }
+
+    fn require(&self, holds: bool, what: &str) -> Reading<()> {
+        require(holds, || self.refuse(what))
     }
 
     fn slice(&mut self, length: usize) -> Reading<&[u8]> {
@@ -111,10 +110,9 @@ impl Input<'_> {
     /// A finite number that is not −0.
     fn number(&mut self) -> Reading<f64> {
         let value = f64::from_le_bytes(self.take()?);
-        match value.is_finite() && (value != 0.0 || value.is_sign_positive()) {
-            true => Ok(value),
-            false => Err(self.refuse("a number is −0 or not finite")),
-        }
+        let fits = value.is_finite() && (value != 0.0 || value.is_sign_positive());
+        self.require(fits, "a number is −0 or not finite")?;
+        Ok(value)
     }
 
     fn classes(&mut self) -> Reading<Vec<String>> {
@@ -125,28 +123,23 @@ impl Input<'_> {
             classes.push(name.map_err(|_| self.refuse("the name of a class is not UTF-8"))?);
         }
         let distinct: std::collections::BTreeSet<&String> = classes.iter().collect();
-        match classes.len() == 1 || distinct.len() < classes.len() {
-            true => Err(self.refuse("there is only one class, or the name of a class is repeated")),
-            false => Ok(classes),
-        }
+        let fits = classes.len() != 1 && distinct.len() == classes.len();
+        self.require(fits, "there is only one class, or one is repeated")?;
+        Ok(classes)
     }
 
     fn row(&mut self, rows: &mut TrainingRows, classes: usize, dense: bool) -> Reading<()> {
         let target = self.number()?;
-        if classes > 0 && !(target.fract() == 0.0 && (0.0..classes as f64).contains(&target)) {
-            return Err(self.refuse("the target is not the index of a class"));
-        }
+        let is_class = target.fract() == 0.0 && (0.0..classes as f64).contains(&target);
+        self.require(classes == 0 || is_class, "the target is not the index of a class")?;
         let weight = self.number()?;
-        if weight < 0.0 {
-            return Err(self.refuse("a weight is negative"));
-        }
+        self.require(weight >= 0.0, "a weight is negative")?;
         let (start, features) = (rows.design.values.len(), rows.design.features);
         let mut next = 0;
         for _ in 0..self.integer()? {
             let (column, value) = (self.integer()?, self.number()?);
-            if column < next || column >= features || value == 0.0 {
-                return Err(self.refuse("columns do not increase, or an entry is 0"));
-            }
+            let fits = (next..features).contains(&column) && value != 0.0;
+            self.require(fits, "columns do not increase, or an entry is 0")?;
             next = column + 1;
             if dense {
                 rows.design.values.resize(start + column, 0.0);

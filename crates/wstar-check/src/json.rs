@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::training_rows::in_range;
-use crate::unreadable::{Fault, Reading, Unreadable, shown};
+use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
 /// The deepest nesting of arrays and objects. Cap: it bounds the depth of the recursion.
 const DEEPEST: usize = 64;
@@ -104,20 +104,14 @@ impl Parser<'_> {
         self.list(b'}', |parser| {
             parser.skip_blanks();
             let start = parser.at;
-            if parser.bytes.get(start) != Some(&b'"') {
-                return Err(parser.fault("the name of a field is expected"));
-            }
+            let is_name = parser.bytes.get(start) == Some(&b'"');
+            require(is_name, || parser.fault("the name of a field is expected"))?;
             let name = parser.string()?;
             parser.skip_blanks();
-            if !parser.take(b':') {
-                return Err(parser.fault("a colon is expected"));
-            }
+            require(parser.take(b':'), || parser.fault("a colon is expected"))?;
             let value = parser.value(depth + 1)?;
             let repeated = || Fault::new(start, format!("the field {} is repeated", shown(&name)));
-            match fields.insert(name.clone(), value) {
-                None => Ok(()),
-                Some(_) => Err(repeated()),
-            }
+            require(fields.insert(name.clone(), value).is_none(), repeated)
         })?;
         Ok(Value::Object(fields))
     }
@@ -144,17 +138,14 @@ impl Parser<'_> {
             if self.take(end) {
                 return Ok(());
             }
-            if !self.take(b',') {
-                return Err(self.fault("a comma or a closing bracket is expected"));
-            }
+            let more = self.take(b',');
+            require(more, || self.fault("a comma or a closing bracket is expected"))?;
         }
     }
 
     fn digits(&mut self) -> Result<(), Fault> {
-        match self.skip(u8::is_ascii_digit) > 0 {
-            true => Ok(()),
-            false => Err(self.fault("a digit is expected")),
-        }
+        let found = self.skip(u8::is_ascii_digit) > 0;
+        require(found, || self.fault("a digit is expected"))
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
@@ -187,9 +178,8 @@ impl Parser<'_> {
             if self.take(b'"') {
                 return Ok(content);
             }
-            if !self.take(b'\\') {
-                return Err(self.fault("a control character in a string"));
-            }
+            let escaped = self.take(b'\\');
+            require(escaped, || self.fault("a control character in a string"))?;
             content.push(self.escape()?);
         }
     }
@@ -264,6 +254,11 @@ impl<'a> Node<'a> {
         found.ok_or_else(|| self.refuse(&format!("{what} is expected")))
     }
 
+    /// An error about this value unless a condition holds.
+    pub(crate) fn require(&self, holds: bool, what: &str) -> Reading<()> {
+        require(holds, || self.refuse(what))
+    }
+
     /// A field that may be absent; `null` counts as absent.
     pub(crate) fn optional(&self, name: &str) -> Reading<Option<Node<'a>>> {
         let Value::Object(fields) = self.value else {
@@ -323,19 +318,16 @@ impl<'a> Node<'a> {
     /// So many numbers in the range of the error bounds.
     pub(crate) fn numbers_in_range(&self, count: usize) -> Reading<Vec<f64>> {
         let numbers = self.numbers()?;
-        match numbers.len() == count && numbers.iter().all(|x| in_range(*x)) {
-            true => Ok(numbers),
-            false => Err(self.refuse("another length, or a number outside 1e-140 to 1e140 in size")),
-        }
+        let fits = numbers.len() == count && numbers.iter().all(|x| in_range(*x));
+        let refusal = || self.refuse("another length, or a number outside 1e-140 to 1e140 in size");
+        require(fits, refusal).map(|()| numbers)
     }
 
     /// Rows of so many numbers in the range of the error bounds.
     pub(crate) fn table_in_range(&self, rows: usize, columns: usize) -> Reading<Vec<Vec<f64>>> {
         let items = self.items()?;
-        match items.len() == rows {
-            true => items.iter().map(|row| row.numbers_in_range(columns)).collect(),
-            false => Err(self.refuse("another number of rows")),
-        }
+        self.require(items.len() == rows, "another number of rows")?;
+        items.iter().map(|row| row.numbers_in_range(columns)).collect()
     }
 
     pub(crate) fn texts(&self) -> Reading<Vec<String>> {
@@ -348,10 +340,9 @@ impl<'a> Node<'a> {
     /// The names of an array, none of which is repeated.
     pub(crate) fn names(&self) -> Reading<Vec<String>> {
         let names = self.texts()?;
-        match names.iter().collect::<BTreeSet<_>>().len() == names.len() {
-            true => Ok(names),
-            false => Err(self.refuse("a name is repeated")),
-        }
+        let distinct = names.iter().collect::<BTreeSet<_>>().len();
+        self.require(distinct == names.len(), "a name is repeated")?;
+        Ok(names)
     }
 
     pub(crate) fn text(&self) -> Reading<&'a str> {

@@ -38,10 +38,8 @@ impl Model {
             _ => return Err(root.refuse("this is not a model file")),
         };
         let version = root.field("version")?.count()?;
-        if version != newest {
-            let message = format!("version {version} of {what}, and this program checks version {newest}");
-            return Err(root.refuse(&message));
-        }
+        let message = format!("version {version} of {what}, and this program checks version {newest}");
+        root.require(version == newest, &message)?;
         if format == Some("wstar-proof") {
             let content = root.field("content")?;
             let points = content.field("points")?;
@@ -55,9 +53,7 @@ impl Model {
         }
         let classes = root.field("classes")?;
         let names = classes.names()?;
-        if names.len() == 1 {
-            return Err(classes.refuse("there is only one class"));
-        }
+        classes.require(names.len() != 1, "there is only one class")?;
         let common = root.field("settings")?.field("common")?;
         Ok(Model {
             schema: Schema::read(&root.field("schema")?, names)?,
@@ -111,9 +107,8 @@ impl Model {
     /// The weights and the intercept of each hyperplane of a linear predictor, with one weight for each column.
     pub(crate) fn hyperplanes(&self) -> Reading<Vec<(Vec<f64>, f64)>> {
         let predictor = self.root().field("predictor")?;
-        if predictor.field("kind")?.text()? != "linear" {
-            return Err(predictor.refuse("the claim is about hyperplanes, and the model has none"));
-        }
+        let linear = predictor.field("kind")?.text()? == "linear";
+        predictor.require(linear, "the claim is about hyperplanes, and the model has none")?;
         let read = |plane: &Node<'_>| {
             let weights = plane.field("weights")?.numbers()?;
             match weights.len() == self.schema.features {

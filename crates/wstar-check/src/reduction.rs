@@ -9,7 +9,7 @@ use crate::problem::{Intercept, Loss, Problem, Subproblem};
 use crate::regularized::{ClassWeights, Multiclass, Settings, Strength};
 use crate::schema::Schema;
 use crate::training_rows::{TrainingRows, in_range};
-use crate::unreadable::{Reading, Unreadable, shown};
+use crate::unreadable::{Reading, Unreadable, require, shown};
 use crate::verdict::Verdict;
 
 /// Which rows a subproblem has, and with which targets.
@@ -77,12 +77,9 @@ impl Reduction {
         let classes = &schema.classes.names;
         let (loss, parts) = parts(settings, classes.len())?;
         let outputs = if loss == Loss::Softmax { classes.len() } else { 1 };
-        if planes != outputs * parts.len() {
-            return Err(Unreadable::new(format!(
-                "the model has {planes} hyperplanes, and its settings define {}",
-                outputs * parts.len()
-            )));
-        }
+        let expected = outputs * parts.len();
+        let refusal = || format!("the model has {planes} hyperplanes, and its settings define {expected}");
+        require(planes == expected, || Unreadable::new(refusal()))?;
         Ok(Reduction {
             problem: Problem {
                 loss,
@@ -122,10 +119,8 @@ impl Reduction {
             _ => "margin",
         };
         let stated = model.root().field("predictor")?.field("link")?.text()?;
-        verdict.object_unless(
-            stated == link,
-            format!("the scores are called {stated}, and are {link}"),
-        );
+        let message = format!("the scores are called {stated}, and are {link}");
+        verdict.object_unless(stated == link, message);
         Ok(())
     }
 
@@ -150,14 +145,13 @@ impl Reduction {
         weights: &'a [f64],
         point: &[f64],
     ) -> Reading<Subproblem<'a>> {
-        if !point.iter().chain(weights).all(|value| in_range(*value)) {
-            return Err(Unreadable::new(
-                "a weight of a row or of the model lies outside 1e-140 to 1e140 in size",
-            ));
-        }
+        let fits = point.iter().chain(weights).all(|value| in_range(*value));
+        let refusal = "a weight of a row or of the model lies outside 1e-140 to 1e140 in size";
+        require(fits, || Unreadable::new(refusal))?;
+        let (problem, design) = (self.problem.clone(), &rows.design);
         Ok(Subproblem {
-            problem: self.problem.clone(),
-            design: &rows.design,
+            problem,
+            design,
             targets,
             weights,
         })
@@ -186,11 +180,8 @@ fn parts(settings: &Settings, count: usize) -> Reading<(Loss, Vec<Part>)> {
         ("least-squares", Loss::Squared) | ("lad", Loss::Absolute | Loss::Quantile(_)) => count == 0,
         _ => false,
     };
-    if !fits {
-        return Err(Unreadable::new(
-            "the loss does not fit the method and the kind of the target",
-        ));
-    }
+    let refusal = "the loss does not fit the method and the kind of the target";
+    require(fits, || Unreadable::new(refusal))?;
     // Several classes have the softmax loss in place of the logistic one, unless another reduction is chosen.
     let by_default = matches!(loss, Loss::Softmax | Loss::Logistic).then_some(Multiclass::Softmax);
     let reduction = settings.multiclass.or(by_default).unwrap_or(Multiclass::Ovr);

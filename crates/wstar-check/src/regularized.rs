@@ -43,11 +43,11 @@ pub(crate) enum ClassWeights {
 
 impl Settings {
     pub(crate) fn read(node: &Node<'_>) -> Reading<Self> {
-        if node.field("family")?.text()? != "regularized" {
-            return Err(
-                node.refuse("the claim is about a method that minimises a loss, and this one does not")
-            );
-        }
+        let regularized = node.field("family")?.text()? == "regularized";
+        node.require(
+            regularized,
+            "the method does not minimise a loss, as the claim needs",
+        )?;
         let intercepts = [
             ("free", Intercept::Free),
             ("penalized", Intercept::Penalized),

@@ -135,26 +135,18 @@ impl Schema {
         };
         let d = schema.features;
         let fits = |numbers: &[f64]| numbers.is_empty() || numbers.len() == d;
-        if scaling.is_some() && !(schema.factors.len() == d && fits(&schema.shifts)) {
-            return Err(node.refuse("the scaling does not have one value for each column"));
-        }
-        if d > u32::MAX as usize {
-            return Err(node.refuse("there are too many columns"));
-        }
-        let width: usize = schema.widths().sum();
+        let scales = scaling.is_none() || schema.factors.len() == d && fits(&schema.shifts);
+        node.require(scales, "the scaling has not one value for each column")?;
+        node.require(d <= u32::MAX as usize, "there are too many columns")?;
         let is_table = schema.origin == Origin::Table;
-        if is_table && schema.text_column().is_none() && width != d {
-            return Err(node.refuse("its columns do not make as many features as it says"));
-        }
+        let whole = !is_table || schema.text_column().is_some() || schema.widths().sum::<usize>() == d;
+        node.require(whole, "its columns do not make its number of features")?;
         let named = !schema.columns.is_empty() || schema.target.is_some() || schema.sample_weight.is_some();
-        if !is_table && named {
-            return Err(node.refuse("only a table has named columns"));
-        }
+        node.require(is_table || !named, "only a table has named columns")?;
         if let Some(positive) = positive {
             let rest = if positive == "rest" { "other" } else { "rest" };
-            if schema.classes.names != [rest, positive.as_str()] {
-                return Err(node.refuse("the classes are not the positive value and the rest"));
-            }
+            let two = schema.classes.names == [rest, positive.as_str()];
+            node.require(two, "the classes are not the positive value and the rest")?;
         }
         Ok(schema)
     }
@@ -243,13 +235,9 @@ fn encoding(node: &Node<'_>) -> Reading<Encoding> {
         });
         names.iter().position(|level| level == name).ok_or_else(unknown)
     })?;
-    match names.is_empty() {
-        true => Err(column.refuse("there are no levels")),
-        false => Ok(Encoding::OneHot {
-            levels: Labels::new(names),
-            fill,
-        }),
-    }
+    column.require(!names.is_empty(), "there are no levels")?;
+    let levels = Labels::new(names);
+    Ok(Encoding::OneHot { levels, fill })
 }
 
 /// Why rows of this schema cannot be read from a file here, if they cannot.

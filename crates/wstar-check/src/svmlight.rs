@@ -4,18 +4,15 @@
 use crate::csv::{number, utf8};
 use crate::schema::{Origin, Schema};
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Fault, Reading, Unreadable, shown};
+use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
 /// Reads the rows of a file called `name`.
 pub(crate) fn read(bytes: &[u8], name: &str, schema: &Schema) -> Reading<TrainingRows> {
     let Origin::Indexed { base } = schema.origin else {
         return Err(Unreadable::new("the model was not trained on an svmlight file"));
     };
-    if !schema.shifts.is_empty() {
-        return Err(Unreadable::new(
-            "the schema shifts the columns of sparse rows, which the engine never does",
-        ));
-    }
+    let refusal = "the schema shifts the columns of sparse rows, which the engine never does";
+    require(schema.shifts.is_empty(), || Unreadable::new(refusal))?;
     let text = utf8(bytes).map_err(|fault| fault.locate(bytes, name))?;
     let (mut rows, mut start) = (TrainingRows::new(schema.features), 0);
     for line in text.split_inclusive('\n') {
@@ -36,12 +33,8 @@ fn read_row(line: &str, schema: &Schema, base: u64, rows: &mut TrainingRows) -> 
     let Some((offset, label)) = tokens.next() else {
         return Ok(());
     };
-    if number(label).is_none() {
-        return Err(Fault::new(
-            offset,
-            format!("the label {} is not a finite number", shown(label)),
-        ));
-    }
+    let refusal = || format!("the label {} is not a finite number", shown(label));
+    require(number(label).is_some(), || Fault::new(offset, refusal()))?;
     let target = schema.target_of(label);
     let target = target.map_err(|message| Fault::new(offset, message))?;
     let mut entries = Vec::new();
@@ -52,10 +45,8 @@ fn read_row(line: &str, schema: &Schema, base: u64, rows: &mut TrainingRows) -> 
     entries.sort_by_key(|(column, _)| *column);
     if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let index = pair[0].0 as u64 + base;
-        return Err(Fault::new(
-            offset,
-            format!("index {index} is repeated in this row"),
-        ));
+        let message = format!("index {index} is repeated in this row");
+        return Err(Fault::new(offset, message));
     }
     for (column, value) in entries {
         rows.design.put(column, schema.scaled(column, value), true);

@@ -9,6 +9,11 @@ pub struct Unreadable(String);
 /// What is read, or why it cannot be read.
 pub type Reading<T> = Result<T, Unreadable>;
 
+/// An error unless a condition holds.
+pub(crate) fn require<E>(holds: bool, error: impl FnOnce() -> E) -> Result<(), E> {
+    if holds { Ok(()) } else { Err(error()) }
+}
+
 impl Unreadable {
     /// A reason in words.
     pub fn new(reason: impl Into<String>) -> Self {
