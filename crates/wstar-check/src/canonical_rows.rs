@@ -50,12 +50,10 @@ pub fn write(rows: &TrainingRows, classes: &[String]) -> Vec<u8> {
 pub(crate) fn read(bytes: &[u8]) -> Reading<CanonicalRows> {
     let mut input = Input { bytes, at: 0 };
     let magic = input.take::<8>()?;
-    require(magic == *MAGIC, || {
-        Unreadable::new("this is not a file of canonical rows")
-    })?;
+    require(magic == *MAGIC, || "this is not a file of canonical rows")?;
     let version = input.integer()?;
     let refusal = || format!("version {version} of canonical rows, and this program reads version {VERSION}");
-    require(version == VERSION as usize, || Unreadable::new(refusal()))?;
+    require(version == VERSION as usize, refusal)?;
     let count = u64::from_le_bytes(input.take()?) as usize;
     let features = input.integer()?;
     let classes = input.classes()?;
@@ -88,7 +86,7 @@ impl Input<'_> {
     }
 
     fn require(&self, holds: bool, what: &str) -> Reading<()> {
-        require(holds, || self.refuse(what))
+        holds.then_some(()).ok_or_else(|| self.refuse(what))
     }
 
     fn slice(&mut self, length: usize) -> Reading<&[u8]> {

@@ -40,7 +40,7 @@ impl Source {
             return Err(refusal.in_file(name));
         }
         let rows = match model.schema.origin {
-            Origin::Indexed { .. } => svmlight::read(bytes, name, &model.schema)?,
+            Origin::Indexed(_) => svmlight::read(bytes, name, &model.schema)?,
             Origin::Table | Origin::Pixels => table::read(bytes, name, &model.schema, options)?,
         };
         Ok(Source {

@@ -18,9 +18,9 @@ pub(crate) struct Cell<'a> {
 
 /// A CSV text and its separator, and the offset of the next row.
 pub(crate) struct Csv<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) delimiter: u8,
-    pub(crate) at: usize,
+    text: &'a str,
+    delimiter: u8,
+    at: usize,
 }
 
 /// The text of a file: UTF-8 without NUL bytes, and without the byte order mark that may precede it.
@@ -34,6 +34,15 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
 }
 
 impl<'a> Csv<'a> {
+    /// The rows of a text with this separator.
+    pub(crate) fn new(text: &'a str, delimiter: u8) -> Self {
+        Csv {
+            text,
+            delimiter,
+            at: 0,
+        }
+    }
+
     /// Reads the cells of the next row; `false` at the end of the text.
     pub(crate) fn next(&mut self, cells: &mut Vec<Cell<'a>>) -> Result<bool, Fault> {
         cells.clear();

@@ -15,7 +15,7 @@ use crate::problem::{Intercept, Loss, Problem};
 use crate::reduction::{Part, Reduction};
 use crate::regularized::Settings;
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Reading, Unreadable};
+use crate::unreadable::{Reading, require};
 use crate::verdict::{Options, Verdict};
 
 /// The largest deviation of a stated number that rounding explains. Heuristic: the errors of long sums of rounded terms are
@@ -64,38 +64,25 @@ impl Claim {
 
     /// Objections to what is claimed about a subproblem with `rows` rows of positive weight.
     fn objections(&self, settings: &Settings, rows: u64, proved: &Gap, mut object: impl FnMut(bool, String)) {
-        let Claim {
-            primal,
-            dual,
-            gap,
-            relative_gap,
-            tol,
-            ..
-        } = *self;
-        let Interval { lo, hi } = proved.primal;
-        let slack = ROUNDING * proved.scale.max(hi.abs());
-        let close = |scale: f64| (gap / scale - relative_gap).abs() <= ROUNDING + 1e-6 * relative_gap.abs();
-        let stated = self.rows;
-        object(
-            stated == rows,
-            format!("the claim is about {stated} rows, and these are {rows}"),
-        );
-        let chosen = settings.tol;
+        let (stated, chosen, tol) = (self.rows, settings.tol, self.tol);
+        let message = format!("the claim is about {stated} rows, and these are {rows}");
+        object(stated == rows, message);
         let message = format!("the tolerance is {tol:?} in the claim and {chosen:?} in the settings");
         object(tol == chosen, message);
         if !proved.gap.is_finite() {
             return;
         }
+        let (primal, dual, gap, relative) = (self.primal, self.dual, self.gap, self.relative_gap);
+        let Interval { lo, hi } = proved.primal;
+        let slack = ROUNDING * proved.scale.max(hi.abs());
         let message = format!("P is stated to be {primal:?}, and lies between {lo:?} and {hi:?}");
         object(primal >= lo - slack && primal <= hi + slack, message);
         let message = format!("the lower bound {dual:?} is stated, and P is at most {hi:?}");
         object(dual <= hi + slack, message);
-        let difference = (primal - dual - gap).abs();
-        object(
-            gap >= -slack && difference <= slack,
-            format!("the stated gap {gap:?} is not P − D"),
-        );
-        let message = format!("the stated relative gap {relative_gap:?} is not the gap divided by its scale");
+        let is_difference = gap >= -slack && (primal - dual - gap).abs() <= slack;
+        object(is_difference, format!("the stated gap {gap:?} is not P − D"));
+        let close = |scale: f64| (gap / scale - relative).abs() <= ROUNDING + 1e-6 * relative.abs();
+        let message = format!("the stated relative gap {relative:?} is not the gap divided by its scale");
         object(close(proved.scale) || close(primal.abs().max(1.0)), message);
     }
 }
@@ -104,22 +91,18 @@ impl Claim {
 fn stored_shares(stored: &Node<'_>) -> Reading<Vec<(u64, f64)>> {
     let damaged = || stored.refuse("the stored multipliers are damaged");
     let decoded = |name: &str| base64::decode(stored.field(name)?.text()?).ok_or_else(damaged);
-    let (rows, bytes) = (
-        row_indices(&decoded("rows")?).ok_or_else(damaged)?,
-        decoded("shares")?,
-    );
+    let (rows, bytes) = (decoded("rows")?, decoded("shares")?);
+    let rows = row_indices(&rows).ok_or_else(damaged)?;
     let ((halves, half_rest), (doubles, double_rest)) = (bytes.as_chunks::<2>(), bytes.as_chunks::<8>());
     let fraction = |half: &[u8; 2]| f64::from(u16::from_le_bytes(*half)) / f64::from(u16::MAX);
+    let double = |double: &[u8; 8]| f64::from_le_bytes(*double);
     let (shares, rest): (Vec<f64>, _) = match stored.field("coarse")?.boolean()? {
         true => (halves.iter().map(fraction).collect(), half_rest),
-        false => (
-            doubles.iter().map(|double| f64::from_le_bytes(*double)).collect(),
-            double_rest,
-        ),
+        false => (doubles.iter().map(double).collect(), double_rest),
     };
     let fits = rest.is_empty() && rows.len() == shares.len() && shares.iter().all(|share| share.is_finite());
-    fits.then(|| rows.into_iter().zip(shares).collect())
-        .ok_or_else(damaged)
+    let shares = || rows.into_iter().zip(shares).collect();
+    fits.then(shares).ok_or_else(damaged)
 }
 
 /// Row indices from their differences, the first one from 0; `None` unless they increase strictly.
@@ -151,11 +134,9 @@ struct Proof {
 
 pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Verdict> {
     let settings = Settings::read(&model.root().field("settings")?)?;
-    if settings.firth || settings.loss == Loss::SigmoidMse {
-        return Err(Unreadable::new(
-            "no gap can be claimed for this objective, which is not convex",
-        ));
-    }
+    let convex = !settings.firth && settings.loss != Loss::SigmoidMse;
+    let refusal = "no gap can be claimed for this objective, which is not convex";
+    require(convex, || refusal)?;
     let (claims, planes) = (Claim::read_all(model)?, model.hyperplanes()?);
     let reduction = Reduction::new(&settings, &model.schema, planes.len(), rows)?;
     let tol = options.tol.unwrap_or(settings.tol);
@@ -207,21 +188,17 @@ fn conclude(model: &Model, proofs: &[Proof], tol: f64, given: bool, verdict: &mu
     verdict.summary = format!("{bound}; the tolerance is {tol:e} ({origin})");
     let primal: Interval = gaps().map(|gap| gap.primal).sum();
     let slack = ROUNDING * gaps().map(|gap| gap.scale.max(gap.primal.hi.abs())).sum::<f64>();
-    let stated = model
-        .root()
-        .field("fit")?
-        .maybe("objective", |node| node.number())?;
+    let fit = model.root().field("fit")?;
+    let stated = fit.maybe("objective", |node| node.number())?;
     if let Some(stated) = stated.filter(|_| worst.is_finite()) {
         verdict.compare("the objective", stated, primal, slack);
     }
     let gap: Interval = gaps().map(|gap| Interval::point(gap.gap)).sum();
+    let primal = object([("lower", number(primal.lo)), ("upper", number(primal.hi))]);
     verdict.fields = vec![
         ("gap", number(gap.hi)),
         ("relative_gap", number(worst)),
-        (
-            "primal",
-            object([("lower", number(primal.lo)), ("upper", number(primal.hi))]),
-        ),
+        ("primal", primal),
         ("tol", number(tol)),
         ("parts", array(proofs.iter().map(part_json))),
     ];
@@ -229,29 +206,23 @@ fn conclude(model: &Model, proofs: &[Proof], tol: f64, given: bool, verdict: &mu
 }
 
 fn describe(proof: &Proof) -> String {
-    let Gap {
-        primal,
-        gap,
-        relative,
-        distance,
-        ..
-    } = proof.gap;
-    let bounds = match gap.is_finite() {
-        true => format!(
-            "P − inf P at most {}; divided by max(P, min(1, 2⁻²⁰·S)) at most {}",
-            at_most(gap),
-            at_most(relative)
-        ),
-        false => "no bound on P − inf P is known".into(),
-    };
-    let distance = distance.map_or(String::new(), |bound| {
-        format!("; ‖w − w*‖ at most {}", at_most(bound))
-    });
-    format!(
-        "{} rows: P {}; {bounds}{distance}",
+    let gap = &proof.gap;
+    let mut text = format!(
+        "{} rows: P {}; ",
         proof.rows,
-        interval((primal.lo, primal.hi))
-    )
+        interval((gap.primal.lo, gap.primal.hi))
+    );
+    match gap.gap.is_finite() {
+        true => {
+            let (gap, relative) = (at_most(gap.gap), at_most(gap.relative));
+            text += &format!("P − inf P at most {gap}; divided by max(P, min(1, 2⁻²⁰·S)) at most {relative}");
+        }
+        false => text += "no bound on P − inf P is known",
+    }
+    if let Some(distance) = gap.distance {
+        text += &format!("; ‖w − w*‖ at most {}", at_most(distance));
+    }
+    text
 }
 
 pub(crate) fn objective(problem: &Problem, c: f64) -> String {
@@ -294,67 +265,50 @@ fn names(model: &Model, reduction: &Reduction, part: Part) -> Vec<String> {
 
 /// States what is proved about the optimum of a subproblem.
 fn state_digits(model: &Model, reduction: &Reduction, part: Part, proof: &Proof, verdict: &mut Verdict) {
-    let Some(Digits {
-        centre,
-        radius,
-        standard_errors,
-    }) = &proof.digits
-    else {
+    let Some(digits) = &proof.digits else {
         return verdict.state("digits", "no digits of the optimum are proved", None);
     };
-    let columns = if model.schema.factors.is_empty() {
-        ""
-    } else {
+    let scaled = !model.schema.factors.is_empty();
+    let columns = if scaled {
         " for the standardised columns"
+    } else {
+        ""
     };
-    verdict.state(
-        "digits",
-        format!("the optimum is unique, and its parameters{columns} are"),
-        None,
-    );
+    let text = format!("the optimum is unique, and its parameters{columns} are");
+    verdict.state("digits", text, None);
     for (j, name) in names(model, reduction, part).iter().enumerate() {
-        let ((high, low), radius) = (centre[j], radius[j]);
-        let value =
-            enclosure(high, low, radius).unwrap_or_else(|| format!("0 ± {}", at_most(high.abs() + radius)));
-        let error = standard_errors.as_ref().map(|errors| errors[j]);
-        let error = error.map(|error| format!(", standard error {}", interval((error.lo, error.hi))));
-        verdict.state("", format!("{name} = {value}{}", error.unwrap_or_default()), None);
+        let ((high, low), radius) = (digits.centre[j], digits.radius[j]);
+        let value = enclosure(high, low, radius);
+        let value = value.unwrap_or_else(|| format!("0 ± {}", at_most(high.abs() + radius)));
+        let mut text = format!("{name} = {value}");
+        if let Some(errors) = &digits.standard_errors {
+            text += &format!(", standard error {}", interval((errors[j].lo, errors[j].hi)));
+        }
+        verdict.state("", text, None);
     }
 }
 
 fn part_json(proof: &Proof) -> String {
     let pair = |a: f64, b: f64| array([a, b].map(number));
-    let null = || "null".to_owned();
-    let digits = proof.digits.as_ref().map_or_else(null, |digits| {
+    let of_digits = |digits: &Digits| {
         let errors = digits.standard_errors.as_ref();
+        let errors = errors.map(|errors| array(errors.iter().map(|se| pair(se.lo, se.hi))));
+        let centre = array(digits.centre.iter().map(|&(high, low)| pair(high, low)));
+        let radius = array(digits.radius.iter().map(|&radius| number(radius)));
+        let errors = errors.unwrap_or("null".into());
         object([
-            (
-                "centre",
-                array(digits.centre.iter().map(|&(high, low)| pair(high, low))),
-            ),
-            (
-                "radius",
-                array(digits.radius.iter().map(|&radius| number(radius))),
-            ),
-            (
-                "standard_errors",
-                errors.map_or_else(null, |se| array(se.iter().map(|se| pair(se.lo, se.hi)))),
-            ),
+            ("centre", centre),
+            ("radius", radius),
+            ("standard_errors", errors),
         ])
-    });
-    let Gap {
-        primal,
-        gap,
-        relative,
-        distance,
-        ..
-    } = proof.gap;
+    };
+    let (gap, digits) = (&proof.gap, proof.digits.as_ref().map(of_digits));
     object([
         ("rows", proof.rows.to_string()),
-        ("primal", pair(primal.lo, primal.hi)),
-        ("gap", number(gap)),
-        ("relative_gap", number(relative)),
-        ("distance", distance.map_or_else(null, number)),
-        ("digits", digits),
+        ("primal", pair(gap.primal.lo, gap.primal.hi)),
+        ("gap", number(gap.gap)),
+        ("relative_gap", number(gap.relative)),
+        ("distance", gap.distance.map_or("null".into(), number)),
+        ("digits", digits.unwrap_or("null".into())),
     ])
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::training_rows::in_range;
-use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
+use crate::unreadable::{Fault, Reading, Unreadable, shown};
 
 /// The deepest nesting of arrays and objects. Cap: it bounds the depth of the recursion.
 const DEEPEST: usize = 64;
@@ -50,6 +50,10 @@ impl Parser<'_> {
                 message
             },
         )
+    }
+
+    fn expect(&self, holds: bool, message: &str) -> Result<(), Fault> {
+        holds.then_some(()).ok_or_else(|| self.fault(message))
     }
 
     /// Skips bytes of a kind, and counts them.
@@ -105,13 +109,16 @@ impl Parser<'_> {
             parser.skip_blanks();
             let start = parser.at;
             let is_name = parser.bytes.get(start) == Some(&b'"');
-            require(is_name, || parser.fault("the name of a field is expected"))?;
+            parser.expect(is_name, "the name of a field is expected")?;
             let name = parser.string()?;
             parser.skip_blanks();
-            require(parser.take(b':'), || parser.fault("a colon is expected"))?;
+            let colon = parser.take(b':');
+            parser.expect(colon, "a colon is expected")?;
             let value = parser.value(depth + 1)?;
             let repeated = || Fault::new(start, format!("the field {} is repeated", shown(&name)));
-            require(fields.insert(name.clone(), value).is_none(), repeated)
+            fields
+                .insert(name.clone(), value)
+                .map_or(Ok(()), |_| Err(repeated()))
         })?;
         Ok(Value::Object(fields))
     }
@@ -139,13 +146,13 @@ impl Parser<'_> {
                 return Ok(());
             }
             let more = self.take(b',');
-            require(more, || self.fault("a comma or a closing bracket is expected"))?;
+            self.expect(more, "a comma or a closing bracket is expected")?;
         }
     }
 
     fn digits(&mut self) -> Result<(), Fault> {
         let found = self.skip(u8::is_ascii_digit) > 0;
-        require(found, || self.fault("a digit is expected"))
+        self.expect(found, "a digit is expected")
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
@@ -179,7 +186,7 @@ impl Parser<'_> {
                 return Ok(content);
             }
             let escaped = self.take(b'\\');
-            require(escaped, || self.fault("a control character in a string"))?;
+            self.expect(escaped, "a control character in a string")?;
             content.push(self.escape()?);
         }
     }
@@ -256,7 +263,7 @@ impl<'a> Node<'a> {
 
     /// An error about this value unless a condition holds.
     pub(crate) fn require(&self, holds: bool, what: &str) -> Reading<()> {
-        require(holds, || self.refuse(what))
+        holds.then_some(()).ok_or_else(|| self.refuse(what))
     }
 
     /// A field that may be absent; `null` counts as absent.
@@ -319,8 +326,11 @@ impl<'a> Node<'a> {
     pub(crate) fn numbers_in_range(&self, count: usize) -> Reading<Vec<f64>> {
         let numbers = self.numbers()?;
         let fits = numbers.len() == count && numbers.iter().all(|x| in_range(*x));
-        let refusal = || self.refuse("another length, or a number outside 1e-140 to 1e140 in size");
-        require(fits, refusal).map(|()| numbers)
+        self.require(
+            fits,
+            "another length, or a number outside 1e-140 to 1e140 in size",
+        )?;
+        Ok(numbers)
     }
 
     /// Rows of so many numbers in the range of the error bounds.

@@ -79,7 +79,7 @@ impl Reduction {
         let outputs = if loss == Loss::Softmax { classes.len() } else { 1 };
         let expected = outputs * parts.len();
         let refusal = || format!("the model has {planes} hyperplanes, and its settings define {expected}");
-        require(planes == expected, || Unreadable::new(refusal()))?;
+        require(planes == expected, refusal)?;
         Ok(Reduction {
             problem: Problem {
                 loss,
@@ -147,7 +147,7 @@ impl Reduction {
     ) -> Reading<Subproblem<'a>> {
         let fits = point.iter().chain(weights).all(|value| in_range(*value));
         let refusal = "a weight of a row or of the model lies outside 1e-140 to 1e140 in size";
-        require(fits, || Unreadable::new(refusal))?;
+        require(fits, || refusal)?;
         let (problem, design) = (self.problem.clone(), &rows.design);
         Ok(Subproblem {
             problem,
@@ -181,7 +181,7 @@ fn parts(settings: &Settings, count: usize) -> Reading<(Loss, Vec<Part>)> {
         _ => false,
     };
     let refusal = "the loss does not fit the method and the kind of the target";
-    require(fits, || Unreadable::new(refusal))?;
+    require(fits, || refusal)?;
     // Several classes have the softmax loss in place of the logistic one, unless another reduction is chosen.
     let by_default = matches!(loss, Loss::Softmax | Loss::Logistic).then_some(Multiclass::Softmax);
     let reduction = settings.multiclass.or(by_default).unwrap_or(Multiclass::Ovr);

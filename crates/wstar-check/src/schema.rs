@@ -8,31 +8,31 @@ use crate::unreadable::{Reading, Unreadable, shown};
 pub(crate) enum Origin {
     Table,
     /// Numbered features (svmlight).
-    Indexed {
-        base: u64,
-    },
+    Indexed(u64),
     Pixels,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Encoding {
-    Number {
-        fill: Option<f64>,
-    },
-    /// One column for each category, which is 1 in its rows. Two categories make one column, for the second.
-    OneHot {
-        levels: Labels,
-        fill: Option<usize>,
-    },
+    /// With the value in place of a missing one.
+    Number(Option<f64>),
+    /// One column for each category, which is 1 in its rows. Two categories make one column, for the second. With the index of the
+    /// category in place of a missing one.
+    OneHot(Labels, Option<usize>),
     Text,
 }
 
 impl Encoding {
+    /// Whether a missing value has another in its place.
+    pub(crate) fn is_filled(&self) -> bool {
+        !matches!(self, Encoding::Number(None) | Encoding::OneHot(_, None))
+    }
+
     /// The categories that have a column: of two only the second. A number has one column.
     pub(crate) fn levels(&self) -> std::ops::Range<usize> {
         match self {
-            Encoding::OneHot { levels, .. } if levels.names.len() != 2 => 0..levels.names.len(),
-            Encoding::OneHot { .. } => 1..2,
+            Encoding::OneHot(levels, _) if levels.names.len() != 2 => 0..levels.names.len(),
+            Encoding::OneHot(..) => 1..2,
             _ => 0..1,
         }
     }
@@ -47,7 +47,7 @@ pub(crate) struct RawColumn {
 impl RawColumn {
     fn feature_names(&self) -> Vec<String> {
         match &self.encoding {
-            Encoding::OneHot { levels, .. } => {
+            Encoding::OneHot(levels, _) => {
                 let shown = levels.names[self.encoding.levels()].iter();
                 shown.map(|level| format!("{}={level}", self.name)).collect()
             }
@@ -185,7 +185,7 @@ impl Schema {
             self.columns.iter().flat_map(RawColumn::feature_names),
         );
         match self.origin {
-            Origin::Indexed { base } => numbers.map(|j| (j as u64 + base).to_string()).collect(),
+            Origin::Indexed(base) => numbers.map(|j| (j as u64 + base).to_string()).collect(),
             _ => named
                 .chain(numbers.map(|j| format!("column {j}")))
                 .take(self.features)
@@ -214,7 +214,7 @@ fn origin(node: &Node<'_>) -> Reading<Origin> {
     };
     let base = indexed.field("base")?;
     match base.count()? {
-        number @ (0 | 1) => Ok(Origin::Indexed { base: number }),
+        number @ (0 | 1) => Ok(Origin::Indexed(number)),
         _ => Err(base.refuse("0 or 1 is expected")),
     }
 }
@@ -222,7 +222,7 @@ fn origin(node: &Node<'_>) -> Reading<Origin> {
 fn encoding(node: &Node<'_>) -> Reading<Encoding> {
     if let Some(column) = node.optional("number")? {
         let fill = column.maybe("fill", |fill| fill.number())?;
-        return Ok(Encoding::Number { fill });
+        return Ok(Encoding::Number(fill));
     }
     let Some(column) = node.optional("one-hot")? else {
         let text = node.optional("text")?.map(|_| Encoding::Text);
@@ -237,7 +237,7 @@ fn encoding(node: &Node<'_>) -> Reading<Encoding> {
     })?;
     column.require(!names.is_empty(), "there are no levels")?;
     let levels = Labels::new(names);
-    Ok(Encoding::OneHot { levels, fill })
+    Ok(Encoding::OneHot(levels, fill))
 }
 
 /// Why rows of this schema cannot be read from a file here, if they cannot.

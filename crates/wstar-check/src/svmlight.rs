@@ -8,11 +8,11 @@ use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
 /// Reads the rows of a file called `name`.
 pub(crate) fn read(bytes: &[u8], name: &str, schema: &Schema) -> Reading<TrainingRows> {
-    let Origin::Indexed { base } = schema.origin else {
+    let Origin::Indexed(base) = schema.origin else {
         return Err(Unreadable::new("the model was not trained on an svmlight file"));
     };
     let refusal = "the schema shifts the columns of sparse rows, which the engine never does";
-    require(schema.shifts.is_empty(), || Unreadable::new(refusal))?;
+    require(schema.shifts.is_empty(), || refusal)?;
     let text = utf8(bytes).map_err(|fault| fault.locate(bytes, name))?;
     let (mut rows, mut start) = (TrainingRows::new(schema.features), 0);
     for line in text.split_inclusive('\n') {
@@ -34,7 +34,7 @@ fn read_row(line: &str, schema: &Schema, base: u64, rows: &mut TrainingRows) -> 
         return Ok(());
     };
     let refusal = || format!("the label {} is not a finite number", shown(label));
-    require(number(label).is_some(), || Fault::new(offset, refusal()))?;
+    number(label).ok_or_else(|| Fault::new(offset, refusal()))?;
     let target = schema.target_of(label);
     let target = target.map_err(|message| Fault::new(offset, message))?;
     let mut entries = Vec::new();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::csv::{Cell, Csv, is_missing, number, utf8};
 use crate::schema::{Encoding, Labels, Schema, unsupported};
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Fault, Reading, Unreadable, shown};
+use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
 /// How a CSV file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,23 +58,18 @@ impl Plan {
             // The refusal under the first candidate, the comma, is shown.
             0 => others.swap_remove(0),
             1 => fitting.swap_remove(0),
-            _ => Err(Unreadable::new(
-                "several separators fit the first line: the separator must be given",
-            )),
+            _ => {
+                let refusal = "several separators fit the first line: the separator must be given";
+                Err(Unreadable::new(refusal))
+            }
         }
     }
 
     fn with(text: &str, schema: &Schema, delimiter: u8) -> Reading<Self> {
         let mut cells = Vec::new();
-        let is_row = Csv {
-            text,
-            delimiter,
-            at: 0,
-        }
-        .next(&mut cells);
-        if !is_row.map_err(|fault| Unreadable::new(fault.message))? {
-            return Err(Unreadable::new("the file is empty"));
-        }
+        let is_row = Csv::new(text, delimiter).next(&mut cells);
+        let is_row = is_row.map_err(|fault| Unreadable::new(fault.message))?;
+        require(is_row, || "the file is empty")?;
         let target = schema.target.as_deref();
         let target = target.ok_or_else(|| Unreadable::new("the model does not name its target column"))?;
         let mut wanted: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
@@ -83,9 +78,8 @@ impl Plan {
         let mut positions = BTreeMap::new();
         for (index, cell) in cells.iter().enumerate() {
             let name = cell.content.trim_ascii();
-            if positions.insert(name, index).is_some() && wanted.contains(&name) {
-                return Err(Unreadable::new(format!("two columns are called {}", shown(name))));
-            }
+            let certain = positions.insert(name, index).is_none() || !wanted.contains(&name);
+            require(certain, || format!("two columns are called {}", shown(name)))?;
         }
         let has_header = wanted.iter().all(|name| positions.contains_key(name));
         let numbered = !has_header && wanted.iter().all(|name| column_number(name).is_some());
@@ -111,14 +105,7 @@ impl Plan {
     }
 
     fn rows(&self, text: &str, schema: &Schema, drop_missing: bool) -> Result<TrainingRows, Fault> {
-        let (mut csv, mut cells) = (
-            Csv {
-                text,
-                delimiter: self.delimiter,
-                at: 0,
-            },
-            Vec::new(),
-        );
+        let (mut csv, mut cells) = (Csv::new(text, self.delimiter), Vec::new());
         if self.has_header {
             csv.next(&mut cells)?;
         }
@@ -139,18 +126,11 @@ impl Plan {
 
     /// Whether a row has a missing value that the schema does not replace.
     fn misses(&self, cells: &[Cell<'_>], schema: &Schema) -> bool {
-        let unfilled = |encoding: &Encoding| {
-            matches!(
-                encoding,
-                Encoding::Number { fill: None } | Encoding::OneHot { fill: None, .. }
-            )
-        };
-        let columns = self.columns.iter().zip(&schema.columns);
-        let needed = columns
-            .filter(|(_, column)| unfilled(&column.encoding))
-            .map(|(index, _)| index);
-        let mut needed = needed.chain([&self.target]).chain(&self.weight);
-        needed.any(|&index| is_missing(&cells[index].content))
+        let missing = |index: usize| is_missing(&cells[index].content);
+        let mut columns = self.columns.iter().zip(&schema.columns);
+        missing(self.target)
+            || self.weight.is_some_and(missing)
+            || columns.any(|(&index, column)| !column.encoding.is_filled() && missing(index))
     }
 
     fn encode(
@@ -165,11 +145,11 @@ impl Plan {
             let cell = &cells[index];
             let refuse = |message: String| Fault::new(cell.offset, message);
             match &raw.encoding {
-                Encoding::Number { fill } => {
+                Encoding::Number(fill) => {
                     let value = value(&cell.content, *fill, &raw.name).map_err(refuse)?;
                     rows.design.put(first, schema.scaled(first, value), sparse);
                 }
-                Encoding::OneHot { levels, fill } => {
+                Encoding::OneHot(levels, fill) => {
                     let level = level(&cell.content, levels, *fill, &raw.name).map_err(refuse)?;
                     for (column, of_column) in (first..).zip(raw.encoding.levels()) {
                         let value = schema.scaled(column, f64::from(level == of_column));

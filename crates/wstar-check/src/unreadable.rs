@@ -10,8 +10,9 @@ pub struct Unreadable(String);
 pub type Reading<T> = Result<T, Unreadable>;
 
 /// An error unless a condition holds.
-pub(crate) fn require<E>(holds: bool, error: impl FnOnce() -> E) -> Result<(), E> {
-    if holds { Ok(()) } else { Err(error()) }
+pub(crate) fn require<T: Into<String>>(holds: bool, reason: impl FnOnce() -> T) -> Reading<()> {
+    let refusal = || Unreadable::new(reason());
+    holds.then_some(()).ok_or_else(refusal)
 }
 
 impl Unreadable {
