@@ -30,23 +30,16 @@ const LN2: Interval = Interval {
     lo: LN_2,
     hi: LN_2.next_up(),
 };
-/// 1/k! for k = 13, …, 0.
-const INVERSE_FACTORIALS: [f64; 14] = [
-    1.0 / 6227020800.0,
-    1.0 / 479001600.0,
-    1.0 / 39916800.0,
-    1.0 / 3628800.0,
-    1.0 / 362880.0,
-    1.0 / 40320.0,
-    1.0 / 5040.0,
-    1.0 / 720.0,
-    1.0 / 120.0,
-    1.0 / 24.0,
-    1.0 / 6.0,
-    0.5,
-    1.0,
-    1.0,
-];
+/// 1/k! for k = 0, …, 13, rounded; k! is exact.
+const INVERSE_FACTORIALS: [f64; 14] = {
+    let (mut inverses, mut factorial, mut k) = ([1.0; 14], 1.0, 1);
+    while k < 14 {
+        factorial *= k as f64;
+        inverses[k] = 1.0 / factorial;
+        k += 1;
+    }
+    inverses
+};
 
 /// e^x for −700 ≤ x ≤ 0.
 fn exp_rounded(x: f64) -> f64 {
@@ -54,9 +47,8 @@ fn exp_rounded(x: f64) -> f64 {
     const LO: f64 = 1.908_214_929_270_587_7e-10;
     let k = (x * std::f64::consts::LOG2_E).round();
     let r = (x - k * HI) - k * LO;
-    let series = INVERSE_FACTORIALS
-        .iter()
-        .fold(0.0, |sum, coefficient| coefficient + sum * r);
+    let coefficients = INVERSE_FACTORIALS.iter().rev();
+    let series = coefficients.fold(0.0, |sum, coefficient| coefficient + sum * r);
     series * f64::from_bits(((1023 + k as i64) as u64) << 52)
 }
 
