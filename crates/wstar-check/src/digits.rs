@@ -17,6 +17,7 @@
 //!
 //! **Squared hinge, modified Huber.** The curvature jumps at kinks. Rows within 10⁻⁶ of a kink count 0 in H, and 2c in an upper bound:
 //! the eigenvalues of RH̄Rᵀ lie between 1 − ε and 1 + ε + Σ2c‖Rx̂‖² over these rows; the others must stay on their side, Mr ≤ 10⁻⁶.
+//! Curvatures of the logistic loss that are not known to be above 0 are treated in the same way, with their upper bound for 2c.
 //!
 //! **Softmax.** Adding a constant to the same coefficient of all classes changes no score. In columns without a penalty P is
 //! minimised under the condition that the sum over the classes is that of the given point. P gets ½τ(Σ_k s_k)² added, in the
@@ -103,7 +104,7 @@ struct Local {
     lambda: Interval,
     /// M; for losses with kinks the bound on |x̃·s| that keeps rows on their side.
     reach: Interval,
-    /// Σ2c‖Rx̂‖² over rows near a kink.
+    /// Σ2c‖Rx̂‖² over rows near a kink, and of curvatures that are too small.
     unsure: Interval,
     /// Columns whose mean over the classes is kept.
     pinned: Vec<bool>,
@@ -124,7 +125,7 @@ impl Local {
         // Σ(error of the slope)·|x̂|: errors count with the distance from the mean.
         let mut errors = vec![0.0; order];
         let mut information = Information::new(outputs, width);
-        let (mut relative, mut lost, mut unsure) = (0.0, 0.0, 0.0);
+        let (mut relative, mut unsure) = (0.0, 0.0);
         let (mut total, mut x) = (IntervalSum::default(), vec![0.0; width]);
         for i in sub.rows() {
             let row = design.row(i);
@@ -137,7 +138,6 @@ impl Local {
             }
             information.add(&slope.curvature, &x);
             relative = larger(relative, slope.relative_error);
-            lost += slope.lost * dot(&x, &x);
             unsure += slope.unsure * dot(&x, &x);
             total.add(slope.value);
         }
@@ -169,7 +169,7 @@ impl Local {
         } else {
             return None;
         };
-        let epsilon = identity_defect(h, &r, order, rows + outputs, relative) + lost * norm * norm * 1.1;
+        let epsilon = identity_defect(h, &r, order, rows + outputs, relative);
         let products = sums.iter().flat_map(|sums| frame.products(sums));
         let residual = products
             .zip(&errors)

@@ -21,10 +21,8 @@ pub(crate) struct RowSlope {
     /// The Hessian of cℓ in the scores, whose entries have at most this relative error.
     pub(crate) curvature: Vec<f64>,
     pub(crate) relative_error: f64,
-    /// An upper bound of a curvature near a kink, which counts as 0.
+    /// An upper bound of a curvature that counts as 0: near a kink, or too small.
     pub(crate) unsure: f64,
-    /// An upper bound of a curvature that is too small, which counts as 0.
-    pub(crate) lost: f64,
     /// cℓ, but for softmax.
     pub(crate) value: Interval,
 }
@@ -68,21 +66,13 @@ impl RowSlope {
             let (p, q) = probabilities(h);
             let (a, curvature) = (weight * p, weight * p * q);
             let slopes = vec![(sign * a.middle(), 0.0, a.radius())];
-            return match curvature.lo > 0.0 {
-                true => RowSlope {
-                    slopes,
-                    curvature: vec![curvature.middle()],
-                    relative_error: relative_error(curvature),
-                    value,
-                    ..RowSlope::default()
-                },
-                false => RowSlope {
-                    slopes,
-                    curvature: vec![0.0],
-                    lost: curvature.hi,
-                    value,
-                    ..RowSlope::default()
-                },
+            let known = curvature.lo > 0.0;
+            return RowSlope {
+                slopes,
+                curvature: vec![if known { curvature.middle() } else { 0.0 }],
+                relative_error: if known { relative_error(curvature) } else { 0.0 },
+                unsure: if known { 0.0 } else { curvature.hi },
+                value,
             };
         }
         let (factor, kinks): (f64, &[f64]) = match loss {
@@ -90,9 +80,8 @@ impl RowSlope {
             Loss::SquaredHinge => (2.0 * c, &[0.0]),
             _ => (2.0 * c, &[0.0, 2.0]),
         };
-        let near = kinks
-            .iter()
-            .any(|kink| (h - Interval::point(*kink)).abs().lo <= UNSURE);
+        let distance = |kink: &f64| (h - Interval::point(*kink)).abs().lo;
+        let near = kinks.iter().any(|kink| distance(kink) <= UNSURE);
         let beyond = loss != Loss::Squared && (h.hi <= 0.0 || kinks.len() == 2 && h.lo >= 2.0);
         let (high, low) = match (beyond, near) {
             (true, _) => (if h.hi <= 0.0 { 0.0 } else { 2.0 }, Interval::ZERO),
