@@ -51,12 +51,6 @@ pub(crate) struct Choice<'a> {
     pub(crate) inwards: bool,
 }
 
-/// The bound, and the correction that could improve it.
-pub(crate) struct Attempt {
-    pub(crate) gap: Gap,
-    pub(crate) correction: Option<Vec<f64>>,
-}
-
 /// The bound from the sum of the rows' values, the sum of their defects and the column products u = X̃ᵀα.
 pub(crate) fn conclude(
     sub: &Subproblem<'_>,
@@ -83,10 +77,11 @@ pub(crate) fn conclude(
     let primal = total + penalty;
     let scale = primal.lo.max(baseline::least_scale(sub)).max(0.0);
     if !(gap.is_finite() && primal.hi.is_finite()) {
+        let unproved = Gap::UNPROVED;
         return Gap {
             primal,
             scale,
-            ..Gap::UNPROVED
+            ..unproved
         };
     }
     let gap = gap.max(0.0);

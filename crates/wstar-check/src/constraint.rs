@@ -15,7 +15,7 @@ use crate::design::Row;
 use crate::linear::{
     Frame, Information, MOST_CONSTRAINTS, identity_defect, inverse_factor, product, transposed_product,
 };
-use crate::mutant::{self, Mutant};
+use crate::mutant::Mutant;
 use crate::problem::{Intercept, Subproblem};
 use crate::products::ColumnSums;
 
@@ -91,9 +91,10 @@ impl Constraints {
         let residual = constrained.iter().map(|sums| self.frame.products(sums));
         let residual = residual.collect::<Vec<_>>().concat();
         if residual.iter().all(|r| *r == Interval::ZERO) {
+            let (lambda, range) = (Interval::ZERO, Interval::ZERO);
             return Some(Move {
-                lambda: Interval::ZERO,
-                range: Interval::ZERO,
+                lambda,
+                range,
                 direction,
             });
         }
@@ -116,11 +117,7 @@ impl Constraints {
 
     /// The column products after a move.
     pub(crate) fn moved(&self, sums: &[ColumnSums], range: Interval) -> Vec<Interval> {
-        let range = if mutant::is(Mutant::NoMovesOfColumns) {
-            Interval::ZERO
-        } else {
-            range
-        };
+        let range = range.unless(Mutant::NoMovesOfColumns);
         let move_of = |j: usize| (range * Interval::point(self.sizes[j] * 1.01)).hi;
         let columns =
             |sums| (0..self.sizes.len()).map(move |j| ColumnSums::interval(sums, j).widened(move_of(j)));

@@ -10,7 +10,7 @@ pub(crate) use crate::bound::Gap;
 pub(crate) use crate::problem::Subproblem;
 
 use crate::arithmetic::{Interval, IntervalSum};
-use crate::bound::{Attempt, Choice, SMALLEST_MULTIPLIER, conclude};
+use crate::bound::{Choice, SMALLEST_MULTIPLIER, conclude};
 use crate::constraint::Constraints;
 use crate::defect::{curvature, defect, of_share, range, residual_of, slack, slope, value};
 use crate::mutant::Mutant;
@@ -43,41 +43,31 @@ pub(crate) fn prove(sub: &Subproblem<'_>, point: &[f64], hints: &Hints) -> Gap {
             Loss::Softmax => softmax::attempt(sub, point, choice),
             _ => attempt(sub, point, choice),
         };
-        attempt.unwrap_or(Attempt {
-            gap: Gap::UNPROVED,
-            correction: None,
-        })
+        attempt.unwrap_or((Gap::UNPROVED, None))
     };
     let usable = |v: &&Vec<f64>| v.len() == point.len() && v.iter().all(|v| v.is_finite());
-    let newton = hints.direction.as_ref().filter(usable).map(Vec::as_slice);
     let mut choice = Choice {
         shares: &hints.shares,
-        newton,
+        newton: hints.direction.as_ref().filter(usable).map(Vec::as_slice),
         ..Choice::default()
     };
-    let mut first = run(choice);
-    if first.gap.gap == f64::INFINITY && sub.problem.loss != Loss::Softmax {
+    let (mut gap, mut correction) = run(choice);
+    if gap.gap == f64::INFINITY && sub.problem.loss != Loss::Softmax {
         choice.inwards = true;
-        first = run(choice);
+        (gap, correction) = run(choice);
     }
-    let Some(direction) = first.correction.filter(|_| first.gap.relative > SMALL) else {
-        return first.gap;
-    };
-    // With a corrected dual point the moves onto the constraints are rounding errors.
-    let second = run(Choice {
-        correction: Some(&direction),
-        ..choice
-    });
-    if second.gap.gap < first.gap.gap {
-        second.gap
-    } else {
-        first.gap
+    if let Some(direction) = correction.filter(|_| gap.relative > SMALL) {
+        // With a corrected dual point the moves onto the constraints are rounding errors.
+        choice.correction = Some(&direction);
+        let (second, _) = run(choice);
+        gap = if second.gap < gap.gap { second } else { gap };
     }
+    gap
 }
 
-/// One attempt for a loss of one score. The multipliers are doubles, moved onto the equality constraints by real numbers
+/// The bound for a loss of one score, and the correction that could improve it. The multipliers are doubles, moved onto the equality constraints by real numbers
 /// (`constraint.rs`). Hints of the certificate only choose them; nothing about the choice is used.
-fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<Attempt> {
+fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<(Gap, Option<Vec<f64>>)> {
     let (design, loss, features) = (sub.design, sub.problem.loss, sub.problem.features);
     let mut constraints = Constraints::new(sub, 1)?;
     let mut sums = [ColumnSums::new(sub.problem.width())];
@@ -135,8 +125,5 @@ fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<At
     let gap = conclude(sub, point, total, rows, &constraints.moved(&sums, range));
     #[cfg(test)]
     crate::recorder::record(sub, states.iter().map(|state| (state.0, state.1)).unzip(), &gap);
-    Some(Attempt {
-        gap,
-        correction: moved.map(|moved| moved.direction),
-    })
+    Some((gap, moved.map(|moved| moved.direction)))
 }

@@ -19,6 +19,15 @@ pub(crate) enum Value {
     Object(BTreeMap<String, Value>),
 }
 
+impl Value {
+    fn as_number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     let mut parser = Parser {
         text,
@@ -257,7 +266,7 @@ impl<'a> Node<'a> {
     }
 
     /// What is found in this value, or an error.
-    fn expect<T>(&self, found: Option<T>, what: &str) -> Reading<T> {
+    fn expected<T>(&self, found: Option<T>, what: &str) -> Reading<T> {
         found.ok_or_else(|| self.refuse(&format!("{what} is expected")))
     }
 
@@ -309,17 +318,11 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn numbers(&self) -> Reading<Vec<f64>> {
-        let number = |item: &Value| {
-            if let Value::Number(number) = item {
-                Some(*number)
-            } else {
-                None
-            }
+        let numbers = match self.value {
+            Value::Array(items) => items.iter().map(Value::as_number).collect(),
+            _ => None,
         };
-        let Value::Array(items) = self.value else {
-            return Err(self.refuse("an array of numbers is expected"));
-        };
-        self.expect(items.iter().map(number).collect(), "an array of numbers")
+        self.expected(numbers, "an array of numbers")
     }
 
     /// So many numbers in the range of the error bounds.
@@ -356,40 +359,32 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn text(&self) -> Reading<&'a str> {
-        self.expect(self.as_text(), "a string")
+        self.expected(self.as_text(), "a string")
     }
 
     pub(crate) fn as_text(&self) -> Option<&'a str> {
-        if let Value::Text(text) = self.value {
-            Some(text)
-        } else {
-            None
+        match self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
         }
     }
 
     pub(crate) fn number(&self) -> Reading<f64> {
-        let number = if let Value::Number(number) = self.value {
-            Some(*number)
-        } else {
-            None
-        };
-        self.expect(number, "a number")
+        self.expected(self.value.as_number(), "a number")
     }
 
     /// An integer from 0 to 2⁵³ − 1.
     pub(crate) fn count(&self) -> Reading<u64> {
-        let number = self.number().ok();
-        let count = number.filter(|x| x.fract() == 0.0 && (0.0..9007199254740992.0).contains(x));
-        self.expect(count.map(|count| count as u64), "an integer from 0 on")
+        let whole = |x: &f64| x.fract() == 0.0 && (0.0..9007199254740992.0).contains(x);
+        let count = self.value.as_number().filter(whole);
+        self.expected(count.map(|count| count as u64), "an integer from 0 on")
     }
 
     pub(crate) fn boolean(&self) -> Reading<bool> {
-        let value = if let Value::Boolean(value) = self.value {
-            Some(*value)
-        } else {
-            None
-        };
-        self.expect(value, "true or false")
+        match self.value {
+            Value::Boolean(value) => Ok(*value),
+            _ => Err(self.refuse("true or false is expected")),
+        }
     }
 }
 

@@ -24,17 +24,14 @@ pub fn text(model: &Model, model_name: &str, source: &Source, verdict: &Verdict)
         let mark = proved.map_or("", |proved| if proved { "proved: " } else { "not proved: " });
         line(about, &format!("{mark}{text}"));
     }
-    verdict
-        .objections
-        .iter()
-        .for_each(|objection| line("objection", objection));
-    line(
-        "of these rows",
-        match proved {
-            true => "this is proved, for the real-number problem of their binary64 values",
-            false => "this is not proved",
-        },
-    );
+    for objection in &verdict.objections {
+        line("objection", objection);
+    }
+    let of_these = match proved {
+        true => "this is proved, for the real-number problem of their binary64 values",
+        false => "this is not proved",
+    };
+    line("of these rows", of_these);
     let file = format!("{} (SHA-256 {})", source.name, source.hash);
     let origin = match source.read_here {
         true => format!("are those of {file} under the schema of {model_name}, as read by this program"),

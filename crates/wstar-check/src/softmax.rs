@@ -11,7 +11,7 @@
 //! |log(1 + ω)| ≤ |ω|(1 + 2|ω|) for |ω| ≤ ½. Otherwise p'·|log(p'/p)| ≤ p'·log(1/p) + p/e.
 
 use crate::arithmetic::{Interval, IntervalSum, ONE, gamma};
-use crate::bound::{Attempt, Choice, conclude};
+use crate::bound::{Choice, Gap, conclude};
 use crate::constraint::Constraints;
 use crate::defect::entropy_term;
 use crate::elementary::{exp_of_negative, log1p};
@@ -99,7 +99,12 @@ pub(crate) fn curvature(c: f64, p: &[f64], classes: usize) -> Vec<f64> {
     (0..classes).flat_map(row).collect()
 }
 
-pub(crate) fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<Attempt> {
+/// The bound, and the correction that could improve it.
+pub(crate) fn attempt(
+    sub: &Subproblem<'_>,
+    point: &[f64],
+    choice: Choice<'_>,
+) -> Option<(Gap, Option<Vec<f64>>)> {
     let (classes, width, features) = (sub.problem.outputs, sub.problem.width(), sub.problem.features);
     let mut constraints = Constraints::new(sub, classes - 1)?;
     let directions: Vec<&[f64]> = choice.newton.into_iter().chain(choice.correction).collect();
@@ -151,10 +156,7 @@ pub(crate) fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -
     );
     #[cfg(test)]
     crate::recorder::record(sub, (recorded, Vec::new()), &gap);
-    Some(Attempt {
-        gap,
-        correction: moved.map(|moved| moved.direction),
-    })
+    Some((gap, moved.map(|moved| moved.direction)))
 }
 
 /// An upper bound of p'·|log(p'/p)|.
