@@ -7,20 +7,19 @@
 //! smooth part is the same at all optima, so uⱼ is, and |uⱼ| < l1 makes wⱼ = 0; on A the minimiser is unique. α* differs from
 //! α(θ) by at most L·|x̃·(θ* − θ)|, where L bounds cℓ'': c, c/4 (logistic), 2c (squared hinge, modified Huber).
 //!
-//! **Hinge with ℓ2.** Let F be rows with h = 0, and let the others have α = yc (h > 0) or 0 (h < 0). With g = Σ_{h>0} cyx, the conditions are
-//! X_FX_Fᵀα_F + l2·b = l2·y_F − X_Fg, and Σα_F = −Σ_{h>0} cy for a free intercept (without one, b is absent; a penalised one is a column
-//! of X). If 0 < yα < c on F and the signs of h are as assumed at w* = (g + X_Fᵀα_F)/l2, all optimality conditions hold. w* is unique as
-//! l2 > 0, and b is as a row of F with 0 < yα < c has h = 0 at every optimum.
-//!
-//! **Absolute and quantile loss without a penalty.** Let F be as many rows as parameters. X̃_Fθ = y_F, X̃_Fᵀα_F = −Σ_{others} αᵢx̃ᵢ with α at the end of
-//! its range by the sign of y − z. If α_F is strictly inside its range and no other residual is 0, θ* is the only optimum: a vertex.
+//! **Hinge, absolute and quantile loss, without ℓ1.** Let F be rows with h = 0, and let the others have α at the end of its range by the
+//! sign of h. With Λ = l2 for the penalised columns and 0 otherwise, the optimality conditions are the linear system Λθ − X̃_Fᵀα_F =
+//! Σ_{others} αᵢx̃ᵢ, X̃_Fθ = z_F with the scores z at h = 0, together with α_F inside its range and the signs of h as assumed. If its matrix is
+//! nonsingular and all these inequalities are strict, θ* is the only optimum. *Proof.* At every optimum θ the same α* satisfies Fenchel's
+//! equality in each row and column, so h = 0 on F and Λθ = X̃ᵀα*: θ and α* satisfy the same system. ∎ Without a penalty F has as many rows
+//! as there are parameters: a vertex.
 //!
 //! **Lemma (linear systems).** Let N be a square matrix, B any matrix of doubles, q ≥ ‖I − BN‖_∞, q < 1. Then N is nonsingular, and the
 //! solution of Nx = f satisfies |x − x̂ − Br| ≤ q/(1 − q)·‖Br‖_∞ in each component, with r = f − Nx̂. *Proof.* x − x̂ = (BN)⁻¹Br, and
 //! (BN)⁻¹ − I = (I − BN)(BN)⁻¹. ∎ I − BN is computed with an error of at most γ_{m+2}|B||N|, element by element.
 
-use crate::arithmetic::{Interval, ONE, Sum, gamma, larger};
-use crate::defect::{quantile_ends, range, residual_of};
+use crate::arithmetic::{Interval, ONE, gamma, larger};
+use crate::defect::{ends, range, residual_of};
 use crate::design::Design;
 use crate::digits::{Digits, Settled, settle};
 use crate::linear::power_of_two;
@@ -30,19 +29,16 @@ use crate::products::{ColumnSums, Score};
 use crate::row_slope::RowSlope;
 
 /// Cap: with more unknowns nothing is proved.
-const MOST_UNKNOWNS: usize = 1000;
-/// Cap on the entries of the rows on the kink.
-const MOST_ENTRIES: usize = 50_000_000;
+const MOST_UNKNOWNS: usize = 1500;
 
 /// Proves the active set near a point, and encloses the optimum. The standard errors are absent.
 pub(crate) fn prove(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
     if !sub.is_admissible(point) || point.is_empty() {
         return None;
     }
-    match (sub.problem.loss, sub.problem.l1 > 0.0, sub.problem.l2 > 0.0) {
-        (Loss::Hinge, false, true) => hinge(sub, point),
-        (Loss::Absolute | Loss::Quantile(_), false, false) => vertex(sub, point),
-        (Loss::Hinge | Loss::Absolute | Loss::Quantile(_) | Loss::Softmax, ..) | (_, false, _) => None,
+    match (sub.problem.loss, sub.problem.l1 > 0.0) {
+        (Loss::Hinge | Loss::Absolute | Loss::Quantile(_), false) => kinked(sub, point),
+        (Loss::Hinge | Loss::Absolute | Loss::Quantile(_) | Loss::Softmax, _) | (_, false) => None,
         _ => sparse(sub, point),
     }
 }
@@ -116,7 +112,12 @@ fn sparse(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
         errors.iter_mut().skip(features).for_each(|sum| *sum += error);
     }
     let inactive = (0..width).filter(|j| !chosen.contains(j));
-    let bound = |j: usize| sums.interval(j).widened((errors[j] * 1.01).next_up()).abs().hi;
+    let bound = |j: usize| {
+        sums.interval(j)
+            .widened(errors[j] * 1.01 + f64::MIN_POSITIVE)
+            .abs()
+            .hi
+    };
     proved &= inactive.map(bound).all(|u| less(u, problem.l1));
     proved.then_some(digits)
 }
@@ -137,146 +138,79 @@ fn restrict(design: &Design, active: &[usize]) -> Design {
     kept
 }
 
-/// h of the rows with a weight at a point, smallest magnitude first.
-fn sorted_residuals(sub: &Subproblem<'_>, point: &[f64]) -> Vec<(usize, f64)> {
-    let of = |i: usize| {
-        let (t, s, _) = residual_of(sub.problem.loss, sub.targets[i]);
-        let score = Score::new(sub.design.row(i), sub.problem.features, point);
+/// Losses with kinks.
+fn kinked(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
+    let (problem, loss, width) = (&sub.problem, sub.problem.loss, sub.problem.width());
+    let features = problem.features;
+    let residual = |i: usize| {
+        let (t, s, _) = residual_of(loss, sub.targets[i]);
+        let score = Score::new(sub.design.row(i), features, point);
         (i, score.residual(t, s).middle())
     };
-    let mut rows: Vec<(usize, f64)> = sub.rows().map(of).collect();
+    let mut rows: Vec<(usize, f64)> = sub.rows().map(residual).collect();
     rows.sort_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    rows
-}
-
-/// x̃ of rows.
-fn dense_rows(sub: &Subproblem<'_>, rows: &[(usize, f64)]) -> Vec<Vec<f64>> {
-    let dense = |&(i, _): &(usize, f64)| {
-        let mut x = vec![0.0; sub.problem.width()];
-        sub.design.row(i).entries().for_each(|(j, value)| x[j] = value);
-        x[sub.problem.features..].fill(1.0);
-        x
+    // With a penalty F ends where the residuals grow most.
+    let size = |m: usize| rows.get(m).map_or(f64::INFINITY, |row| row.1.abs());
+    let growth = |m: usize| size(m) / size(m - 1).max(1e-300);
+    let most = rows.len().min(width);
+    let count = match problem.l2 > 0.0 {
+        true => (1..=most).max_by(|&a, &b| growth(a).total_cmp(&growth(b)))?,
+        false => Some(width).filter(|_| width == most)?,
     };
-    rows.iter().map(dense).collect()
-}
-
-/// Whether h of the rows off the kink has the assumed sign at θ.
-fn sides_hold(sub: &Subproblem<'_>, others: &[(usize, f64)], theta: &[Interval]) -> bool {
-    others.iter().all(|&(i, h)| {
-        let (t, s, _) = residual_of(sub.problem.loss, sub.targets[i]);
+    let ((active, others), m) = (rows.split_at(count), width + count);
+    if m > MOST_UNKNOWNS {
+        return None;
+    }
+    // The unknowns are θ, then α_F.
+    let (mut n, mut f) = (vec![Interval::ZERO; m * m], vec![Interval::ZERO; m]);
+    for (at, &(i, _)) in (width..).zip(active) {
+        let (t, s, _) = residual_of(loss, sub.targets[i]);
+        f[at] = Interval::point(s * t);
+        let ones = (width > features).then_some((features, 1.0));
+        for (j, x) in sub.design.row(i).entries().chain(ones) {
+            (n[at * m + j], n[j * m + at]) = (Interval::point(x), Interval::point(-x));
+        }
+    }
+    let (mut sums, mut errors) = (ColumnSums::new(width), vec![0.0; width]);
+    for &(i, h) in others {
+        let (row, sign) = (sub.design.row(i), residual_of(loss, sub.targets[i]).2);
+        let (below, above) = ends(loss, sub.weights[i]);
+        let alpha = sign * if h > 0.0 { above } else { -below };
+        sums.add(row, features, alpha.middle());
+        row.entries()
+            .for_each(|(j, x)| errors[j] += (alpha.radius() * x).abs());
+        errors[features..]
+            .iter_mut()
+            .for_each(|sum| *sum += alpha.radius());
+    }
+    for j in 0..width {
+        f[j] = sums.interval(j).widened(errors[j] * 1.01 + f64::MIN_POSITIVE);
+        n[j * m + j] = Interval::point(if problem.penalizes(j) { problem.l2 } else { 0.0 });
+    }
+    let solution = solve(&n, &f)?;
+    let (theta, alphas) = solution.split_at(width);
+    let inside = active.iter().zip(alphas).all(|(&(i, _), &alpha)| {
+        let a = residual_of(loss, sub.targets[i]).2 * alpha;
+        let (least, greatest) = range(loss, sub.weights[i]);
+        less(least, a.lo) && less(a.hi, greatest)
+    });
+    let sides_hold = others.iter().all(|&(i, h)| {
+        let (t, s, _) = residual_of(loss, sub.targets[i]);
         let products: Interval = sub.design.row(i).entries().map(|(j, x)| x * theta[j]).sum();
-        let score = products + theta.get(sub.problem.features).copied().unwrap_or_default();
+        let score = products + theta.get(features).copied().unwrap_or_default();
         let found = Interval::point(t) - s * score;
         if h > 0.0 {
             less(0.0, found.lo)
         } else {
             less(found.hi, 0.0)
         }
-    })
-}
-
-/// Hinge loss with ℓ2.
-fn hinge(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
-    let (problem, width) = (&sub.problem, sub.problem.width());
-    let features = problem.features;
-    let free = problem.intercept == Intercept::Free;
-    let rows = sorted_residuals(sub, point);
-    // F ends where the residuals grow most.
-    let most = rows.len().min(width).min(MOST_UNKNOWNS);
-    let size = |m: usize| rows.get(m).map_or(f64::INFINITY, |row| row.1.abs());
-    let growth = |m: usize| size(m) / size(m - 1).max(1e-300);
-    let count = (1..=most).max_by(|&a, &b| growth(a).total_cmp(&growth(b)))?;
-    let (active, others) = rows.split_at(count);
-    if count * width > MOST_ENTRIES {
-        return None;
-    }
-    let x = dense_rows(sub, active);
-    let penalized = if free { features } else { width };
-    // g, with the sum of its multipliers if there is a free intercept.
-    let mut sums = ColumnSums::new(width);
-    for &(i, _) in others.iter().filter(|(_, h)| *h > 0.0) {
-        sums.add(sub.design.row(i), features, sub.targets[i] * sub.weights[i]);
-    }
-    let m = count + usize::from(free);
-    let (mut n, mut f) = (vec![Interval::ZERO; m * m], vec![Interval::ZERO; m]);
-    for a in 0..count {
-        for b in 0..count {
-            let mut sum = Sum::default();
-            (0..penalized).for_each(|j| sum.add(x[a][j], x[b][j]));
-            n[a * m + b] = sum.interval(penalized);
-        }
-        let against: Interval = (0..penalized).map(|j| x[a][j] * sums.interval(j)).sum();
-        f[a] = problem.l2 * Interval::point(sub.targets[active[a].0]) - against;
-        if free {
-            n[a * m + count] = Interval::point(problem.l2);
-            n[count * m + a] = ONE;
-            f[count] = -sums.interval(features);
-        }
-    }
-    let solution = solve(&n, &f)?;
-    let inside = active.iter().zip(&solution).all(|(&(i, _), &alpha)| {
-        let a = sub.targets[i] * alpha;
-        less(0.0, a.lo) && less(a.hi, sub.weights[i])
     });
-    let weight = |j: usize| {
-        let moved: Interval = x.iter().zip(&solution).map(|(x, &alpha)| x[j] * alpha).sum();
-        (sums.interval(j) + moved) / Interval::point(problem.l2)
-    };
-    let theta: Vec<Interval> = (0..penalized)
-        .map(weight)
-        .chain(solution[count..].iter().copied())
-        .collect();
-    (inside && sides_hold(sub, others, &theta)).then(|| enclosed(&theta))
-}
-
-/// A vertex of absolute or quantile loss.
-fn vertex(sub: &Subproblem<'_>, point: &[f64]) -> Option<Digits> {
-    let (loss, width) = (sub.problem.loss, sub.problem.width());
-    let rows = sorted_residuals(sub, point);
-    if rows.len() < width || width > MOST_UNKNOWNS {
-        return None;
-    }
-    let (active, others) = rows.split_at(width);
-    let x = dense_rows(sub, active);
-    let rows_first: Vec<Interval> = x.iter().flatten().map(|&x| Interval::point(x)).collect();
-    let columns_first: Vec<Interval> = (0..width * width)
-        .map(|at| rows_first[at % width * width + at / width])
-        .collect();
-    let targets: Vec<Interval> = active
-        .iter()
-        .map(|&(i, _)| Interval::point(sub.targets[i]))
-        .collect();
-    let theta = solve(&rows_first, &targets)?;
-    let mut right = vec![Interval::ZERO; width];
-    for row in others {
-        let (below, above) = quantile_ends(loss, sub.weights[row.0]);
-        let end = if row.1 > 0.0 { above } else { -below };
-        let products = dense_rows(sub, std::slice::from_ref(row))
-            .concat()
-            .into_iter()
-            .map(|x| x * end);
-        right
-            .iter_mut()
-            .zip(products)
-            .for_each(|(right, product)| *right = *right - product);
-    }
-    let alpha = solve(&columns_first, &right)?;
-    let inside = active.iter().zip(&alpha).all(|(&(i, _), alpha)| {
-        let (least, greatest) = range(loss, sub.weights[i]);
-        less(least, alpha.lo) && less(alpha.hi, greatest)
-    });
-    (inside && sides_hold(sub, others, &theta)).then(|| enclosed(&theta))
-}
-
-/// The middles and half widths of intervals.
-fn enclosed(theta: &[Interval]) -> Digits {
-    let centre = theta.iter().map(|x| (x.middle(), 0.0)).collect();
-    let radius = theta.iter().map(|x| x.radius()).collect();
-    Digits {
-        centre,
-        radius,
+    let digits = || Digits {
+        centre: theta.iter().map(|x| (x.middle(), 0.0)).collect(),
+        radius: theta.iter().map(|x| x.radius()).collect(),
         standard_errors: None,
-    }
+    };
+    (inside && sides_hold).then(digits)
 }
 
 /// The solution of Nx = f by the lemma, or nothing if N is not proved to be nonsingular. The unknowns are scaled by powers of

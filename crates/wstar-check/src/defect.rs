@@ -52,19 +52,19 @@ pub(crate) fn range(loss: Loss, c: f64) -> (f64, f64) {
         Loss::ModifiedHuber => (0.0, 4.0 * c),
         Loss::Absolute => (-c, c),
         Loss::Quantile(_) => {
-            let (below, above) = quantile_ends(loss, c);
+            let (below, above) = ends(loss, c);
             (-below.lo, above.lo)
         }
         Loss::Softmax | Loss::SigmoidMse => (0.0, 0.0),
     }
 }
 
-/// (1 − q)c and qc; for the absolute loss c and c.
-pub(crate) fn quantile_ends(loss: Loss, c: f64) -> (Interval, Interval) {
-    let q = Interval::point(if let Loss::Quantile(q) = loss { q } else { 0.5 });
+/// Minus the least a and the greatest a of a loss with kinks: (1 − q)c and qc, for the absolute loss c and c, for the hinge 0 and c.
+pub(crate) fn ends(loss: Loss, c: f64) -> (Interval, Interval) {
     let c = Interval::point(c);
     match loss {
-        Loss::Quantile(_) => ((ONE - q) * c, q * c),
+        Loss::Quantile(q) => ((ONE - Interval::point(q)) * c, q * c),
+        Loss::Hinge => (Interval::ZERO, c),
         _ => (c, c),
     }
 }
@@ -125,7 +125,7 @@ fn defect_at(loss: Loss, c: f64, a: Interval, end: f64) -> f64 {
         Loss::Hinge if end >= 0.0 => (weight - a) * h,
         Loss::Hinge => a * -h,
         Loss::Absolute | Loss::Quantile(_) => {
-            let (below, above) = quantile_ends(loss, c);
+            let (below, above) = ends(loss, c);
             if end >= 0.0 {
                 (above - a) * h
             } else {

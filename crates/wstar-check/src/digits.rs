@@ -122,7 +122,8 @@ impl Local {
         let frame = Frame::new(design, width, centred, |i| sub.weights[i]);
         let order = outputs * width;
         let mut sums = vec![ColumnSums::new(width); outputs];
-        // Σ(error of the slope)·|x̂|: errors count with the distance from the mean.
+        // Σ(error of the slope)·|x̂|: errors count with the distance from the mean. Products of tiny slopes that underflow err by less
+        // than the least normal number, all together.
         let mut errors = vec![0.0; order];
         let mut information = Information::new(outputs, width);
         let (mut relative, mut unsure) = (0.0, 0.0);
@@ -175,7 +176,7 @@ impl Local {
             .zip(&errors)
             .map(|(u, &error)| match mutant::is(Mutant::ExactGradient) {
                 true => -Interval::point(u.middle()),
-                false => -u.widened((error * 1.01).next_up()),
+                false => -u.widened(error * 1.01 + f64::MIN_POSITIVE),
             });
         let gradient = product(&r, &residual.collect::<Vec<Interval>>());
         let lambda = Interval::point((gradient.1 / (ONE - Interval::new(0.0, epsilon))).hi);
