@@ -52,8 +52,8 @@ impl Frame {
             let k = weight(i) / total;
             (0..width).for_each(|j| squares[j] += k * x[j] * x[j]);
         }
-        for j in 0..design.features {
-            frame.scale[j] = 1.0 / power_of_two(squares[j].sqrt());
+        for (scale, square) in frame.scale.iter_mut().zip(squares).take(design.features) {
+            *scale = 1.0 / power_of_two(square.sqrt());
         }
         frame
     }
