@@ -110,9 +110,9 @@ pub(crate) fn sign_of_sum(products: impl Iterator<Item = (f64, f64)>) -> Orderin
         let (p, e) = two_prod(a, b);
         for term in [e, p] {
             let mut sum = term;
-            parts
-                .iter_mut()
-                .for_each(|part| (sum, *part) = two_sum(sum, *part));
+            for part in &mut parts {
+                (sum, *part) = two_sum(sum, *part);
+            }
             parts.push(sum);
             parts.retain(|part| *part != 0.0);
         }
@@ -163,21 +163,15 @@ impl Interval {
     /// The interval from `lo` to `hi`, or everything if this is not one.
     #[inline]
     pub(crate) fn new(lo: f64, hi: f64) -> Interval {
-        if lo <= hi {
-            Interval { lo, hi }
-        } else {
-            Interval::WHOLE
-        }
+        let known = Interval { lo, hi };
+        if lo <= hi { known } else { Interval::WHOLE }
     }
 
     /// A single number; an infinity or NaN becomes everything.
     #[inline]
     pub(crate) fn point(x: f64) -> Interval {
-        if x.is_finite() {
-            Interval { lo: x, hi: x }
-        } else {
-            Interval::WHOLE
-        }
+        let known = Interval { lo: x, hi: x };
+        if x.is_finite() { known } else { Interval::WHOLE }
     }
 
     /// All numbers within `error` of these.
@@ -191,12 +185,10 @@ impl Interval {
     }
 
     pub(crate) fn abs(self) -> Interval {
-        if self.lo >= 0.0 {
-            self
-        } else if self.hi <= 0.0 {
-            -self
-        } else {
-            Interval::new(0.0, larger(-self.lo, self.hi))
+        match (self.lo >= 0.0, self.hi <= 0.0) {
+            (true, _) => self,
+            (_, true) => -self,
+            _ => Interval::new(0.0, larger(-self.lo, self.hi)),
         }
     }
 
@@ -244,12 +236,9 @@ pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if mutant::is(Mutant::FlippedMaximum) {
         return a.min(b);
     }
-    if a >= b {
-        a
-    } else if b >= a {
-        b
-    } else {
-        f64::INFINITY
+    match a.is_nan() || b.is_nan() {
+        true => f64::INFINITY,
+        false => a.max(b),
     }
 }
 

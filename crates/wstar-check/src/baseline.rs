@@ -15,9 +15,9 @@ use crate::problem::{Intercept, Loss, Subproblem};
 
 /// A lower bound of min(1, 2⁻²⁰·S), the least scale of a relative gap.
 pub(crate) fn least_scale(sub: &Subproblem<'_>) -> f64 {
-    let best = of_constant(sub, sub.problem.intercept == Intercept::Free).lo;
-    let best = if best > 0.0 {
-        best
+    let free = of_constant(sub, sub.problem.intercept == Intercept::Free).lo;
+    let best = if free > 0.0 {
+        free
     } else {
         of_constant(sub, false).lo
     };
@@ -27,11 +27,9 @@ pub(crate) fn least_scale(sub: &Subproblem<'_>) -> f64 {
 /// The same for the best constant if it is free, and for 0 otherwise.
 fn of_constant(sub: &Subproblem<'_>, free: bool) -> Interval {
     let loss = sub.problem.loss;
+    let of_zero = |i: usize| value(loss, sub.weights[i], Interval::point(sub.targets[i]));
     match loss {
-        Loss::Squared | Loss::Absolute | Loss::Quantile(_) if !free => sub
-            .rows()
-            .map(|i| value(loss, sub.weights[i], Interval::point(sub.targets[i])))
-            .sum(),
+        Loss::Squared | Loss::Absolute | Loss::Quantile(_) if !free => sub.rows().map(of_zero).sum(),
         Loss::Squared => squared(sub),
         Loss::Absolute | Loss::Quantile(_) => quantile(sub),
         _ => of_classes(sub, free),
@@ -100,10 +98,8 @@ fn quantile(sub: &Subproblem<'_>) -> Interval {
     // The slopes of cℓ(y − b) in b are −qc for y > b and (1 − q)c for y < b; both losses of `value` scale with its slopes at ±1.
     let (mut left, mut right, mut objective) = (Interval::ZERO, Interval::ZERO, Interval::ZERO);
     for &(y, c) in &rows {
-        let (falling, rising) = (
-            value(loss, c, Interval::point(1.0)),
-            value(loss, c, Interval::point(-1.0)),
-        );
+        let at = |h: f64| value(loss, c, Interval::point(h));
+        let (falling, rising) = (at(1.0), at(-1.0));
         left = if y < b { left + rising } else { left - falling };
         right = if y <= b { right + rising } else { right - falling };
         objective = objective + value(loss, c, Interval::point(y) - Interval::point(b));

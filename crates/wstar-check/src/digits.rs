@@ -172,12 +172,12 @@ impl Local {
         };
         let epsilon = identity_defect(h, &r, order, rows + outputs, relative);
         let products = sums.iter().flat_map(|sums| frame.products(sums));
-        let residual = products
-            .zip(&errors)
-            .map(|(u, &error)| match mutant::is(Mutant::ExactGradient) {
-                true => -Interval::point(u.middle()),
-                false => -u.widened(error * 1.01 + f64::MIN_POSITIVE),
-            });
+        let exact = mutant::is(Mutant::ExactGradient);
+        let enclosed = |(u, &error): (Interval, &f64)| match exact {
+            true => -Interval::point(u.middle()),
+            false => -u.widened(error * 1.01 + f64::MIN_POSITIVE),
+        };
+        let residual = products.zip(&errors).map(enclosed);
         let gradient = product(&r, &residual.collect::<Vec<Interval>>());
         let lambda = Interval::point((gradient.1 / (ONE - Interval::new(0.0, epsilon))).hi);
         Some(Local {

@@ -18,8 +18,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::arithmetic::{Interval, U};
-use crate::mutant::{self, Mutant};
+use crate::arithmetic::{Interval, ONE, U};
+use crate::mutant::Mutant;
 
 const EXP_ERROR: f64 = 4.0 * U;
 const LOG_ERROR: f64 = 256.0 * U;
@@ -54,12 +54,8 @@ fn exp_rounded(x: f64) -> f64 {
 
 /// A proved interval around a computed positive number.
 fn relative(x: f64, error: f64) -> Interval {
-    let error = if mutant::is(Mutant::TinyRoundoff) {
-        0.0
-    } else {
-        error
-    };
-    Interval::point(x) * Interval::new(1.0 - error, 1.0 + error)
+    let errors = Interval::new(-error, error).unless(Mutant::TinyRoundoff);
+    Interval::point(x) * (ONE + errors)
 }
 
 /// e^x of the numbers of an interval that are at most 0.
@@ -103,11 +99,7 @@ fn log1p_of(x: f64) -> Interval {
         }
         let k = ((end.to_bits() >> 52) & 0x7ff) as i64 - 1023;
         let f = f64::from_bits((end.to_bits() & ((1 << 52) - 1)) | (1023 << 52)) - 1.0;
-        let fraction = if f == 0.0 {
-            Interval::ZERO
-        } else {
-            relative(log1p_rounded(f), LOG_ERROR)
-        };
+        let fraction = relative(log1p_rounded(f), LOG_ERROR);
         k as f64 * LN2 + fraction
     };
     of_end(whole.lo).hull(of_end(whole.hi))
@@ -119,12 +111,10 @@ pub(crate) fn log1p(x: Interval) -> Interval {
     if x.lo == x.hi {
         return lo;
     }
-    let hi = if x.hi.is_finite() {
-        log1p_of(x.hi.max(0.0))
-    } else {
-        Interval::WHOLE
-    };
-    Interval::new(lo.lo, hi.hi)
+    match x.hi.is_finite() {
+        true => Interval::new(lo.lo, log1p_of(x.hi.max(0.0)).hi),
+        false => Interval::new(lo.lo, f64::INFINITY),
+    }
 }
 
 /// log x of an interval of positive numbers: log(1 + (x − 1)) for x ≥ 1, otherwise −log(1 + (1/x − 1)).

@@ -88,11 +88,8 @@ fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<(G
         let corrected = |a: f64, factor: f64, direction: Option<&[f64]>| {
             let along = direction.map_or(0.0, |v| row.along(features, v));
             let moved = a - sign * factor * along;
-            if moved.is_finite() {
-                moved.max(least).min(greatest)
-            } else {
-                a
-            }
+            let valid = moved.is_finite();
+            if valid { moved.max(least).min(greatest) } else { a }
         };
         a = corrected(a, curvature(loss, c, a, h.middle()), choice.newton);
         a = corrected(a, slack(loss, c, a), choice.correction);
@@ -100,9 +97,8 @@ fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<(G
             a -= a * INWARDS;
         }
         a = if a.abs() < SMALLEST_MULTIPLIER { 0.0 } else { a };
-        let k = Some(slack(loss, c, a))
-            .filter(|k| *k > SMALLEST_MULTIPLIER)
-            .unwrap_or(0.0);
+        let k = slack(loss, c, a);
+        let k = if k > SMALLEST_MULTIPLIER { k } else { 0.0 };
         sums[0].add(row, features, sign * a);
         constraints.add(row, &[k], k);
         total.add(value(loss, c, h));
@@ -111,11 +107,7 @@ fn attempt(sub: &Subproblem<'_>, point: &[f64], choice: Choice<'_>) -> Option<(G
     let total = total.interval();
     let moved = constraints.moves(&sums, 0.0);
     let range = moved.as_ref().map_or(Interval::WHOLE, |moved| moved.range);
-    let feasible = if moved.is_some() {
-        Interval::ZERO
-    } else {
-        Interval::WHOLE
-    };
+    let feasible = moved.as_ref().map_or(Interval::WHOLE, |_| Interval::ZERO);
     let reach = Interval::new(0.0, range.unless(Mutant::NoMoves).hi);
     let defect_of = |(i, &(a, k, h)): (usize, &(f64, f64, Interval))| {
         let a = Interval::point(a).widened((k * reach).hi);

@@ -98,13 +98,8 @@ impl Frame {
 /// The power of two below a number, or 1 if it is extreme.
 pub(crate) fn power_of_two(x: f64) -> f64 {
     let exponent = x.to_bits() >> 52;
-    f64::from_bits(
-        if (123..1923).contains(&exponent) {
-            exponent
-        } else {
-            1023
-        } << 52,
-    )
+    let usable = (123..1923).contains(&exponent);
+    f64::from_bits(if usable { exponent } else { 1023 } << 52)
 }
 
 /// The matrix H = Σᵢ Wᵢ⊗x̂ᵢx̂ᵢᵀ, row by row of the design.

@@ -118,17 +118,10 @@ pub(crate) fn attempt(
         let multiples = scores.multiples(sub, i, &directions);
         total.add(weight * scores.value(y));
         for (k, (&s, sums)) in multiples.iter().zip(&mut sums).enumerate() {
-            let (p_dual, p, far) = (
-                Interval::point(s) / weight,
-                scores.shares[k],
-                scores.log_inverse(k),
-            );
-            let term = if s >= 0.0 {
-                entropy_term(p_dual, p, far)
-            } else {
-                Interval::WHOLE
-            };
-            rows = rows + weight * term;
+            let (p, p_dual) = (scores.shares[k], Interval::point(s) / weight);
+            let far = scores.log_inverse(k);
+            let infeasible = if s >= 0.0 { Interval::ZERO } else { Interval::WHOLE };
+            rows = rows + weight * entropy_term(p_dual, p, far) + infeasible;
             logs = logs + weight * log_term(p_dual, p, far);
             let alpha = if k == y { c - s } else { -s };
             sums.add(row, features, alpha);
@@ -147,13 +140,8 @@ pub(crate) fn attempt(
         Some(moved) => rows + 0.5 * (ONE + range) * moved.lambda.square() + range * logs,
         None => Interval::WHOLE,
     };
-    let gap = conclude(
-        sub,
-        point,
-        total.interval(),
-        rows,
-        &constraints.moved(&sums, range),
-    );
+    let columns = constraints.moved(&sums, range);
+    let gap = conclude(sub, point, total.interval(), rows, &columns);
     #[cfg(test)]
     crate::recorder::record(sub, (recorded, Vec::new()), &gap);
     Some((gap, moved.map(|moved| moved.direction)))
