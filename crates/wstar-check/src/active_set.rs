@@ -22,7 +22,7 @@ use crate::arithmetic::{Interval, ONE, gamma, larger};
 use crate::defect::{ends, range, residual_of};
 use crate::design::Design;
 use crate::digits::{Digits, Settled, settle};
-use crate::linear::power_of_two;
+use crate::linear::{add_multiple, power_of_two};
 use crate::mutant::{self, Mutant};
 use crate::problem::{Intercept, Loss, Problem, Subproblem};
 use crate::products::{ColumnSums, Score};
@@ -219,11 +219,7 @@ fn solve(n: &[Interval], f: &[Interval]) -> Option<Vec<Interval>> {
     let m = f.len();
     let largest = |j: usize| (0..m).map(|k| n[k * m + j].abs().hi).fold(0.0, larger);
     let scale: Vec<f64> = (0..m).map(|j| 1.0 / power_of_two(largest(j))).collect();
-    let scaled: Vec<Interval> = n
-        .iter()
-        .enumerate()
-        .map(|(at, &entry)| scale[at % m] * entry)
-        .collect();
+    let scaled: Vec<Interval> = (0..m * m).map(|at| scale[at % m] * n[at]).collect();
     let middle: Vec<f64> = scaled.iter().map(|entry| entry.middle()).collect();
     let b = approximate_inverse(&middle, m)?;
     let mut q = 0.0f64;
@@ -266,11 +262,7 @@ fn approximate_inverse(a: &[f64], m: usize) -> Option<Vec<f64>> {
             let factor = row[k] / pivot[k];
             match i == k {
                 true => row.iter_mut().for_each(|entry| *entry /= pivot[k]),
-                false => row
-                    .iter_mut()
-                    .zip(&pivot)
-                    .skip(k)
-                    .for_each(|(entry, p)| *entry -= factor * p),
+                false => add_multiple(&mut row[k..], -factor, &pivot[k..]),
             }
         }
     }

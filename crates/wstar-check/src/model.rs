@@ -70,7 +70,7 @@ impl Model {
 
     /// The names of the classes.
     pub fn classes(&self) -> &[String] {
-        &self.schema.classes.names
+        &self.schema.classes
     }
 
     /// The hyperplanes of a linear predictor, as many as given, or nothing for a committee of voting hyperplanes.
@@ -91,17 +91,15 @@ impl Model {
     /// The settings of the density, and the estimate of a predictor with densities.
     pub(crate) fn densities(&self) -> Reading<(Node<'_>, Node<'_>)> {
         let (settings, predictor) = (self.root().field("settings")?, self.root().field("predictor")?);
-        let fits =
-            settings.field("family")?.text()? == "densities" && predictor.field("kind")?.text()? == "bayes";
-        match fits
-            && settings.optional("penalties")? == predictor.optional("penalties")?
-            && !self.classes().is_empty()
-        {
-            true => Ok((settings.field("density")?, predictor.field("estimate")?)),
-            false => {
-                Err(predictor.refuse("the model has no densities, or other penalties than its settings"))
-            }
-        }
+        let (family, kind) = (
+            settings.field("family")?.text()?,
+            predictor.field("kind")?.text()?,
+        );
+        let same = settings.optional("penalties")? == predictor.optional("penalties")?;
+        let fits = family == "densities" && kind == "bayes" && same && !self.classes().is_empty();
+        let refusal = "the model has no densities, or other penalties than its settings";
+        predictor.require(fits, refusal)?;
+        Ok((settings.field("density")?, predictor.field("estimate")?))
     }
 
     /// The weights and the intercept of each hyperplane of a linear predictor, with one weight for each column.
@@ -111,10 +109,9 @@ impl Model {
         predictor.require(linear, "the claim is about hyperplanes, and the model has none")?;
         let read = |plane: &Node<'_>| {
             let weights = plane.field("weights")?.numbers()?;
-            match weights.len() == self.schema.features {
-                true => Ok((weights, plane.field("intercept")?.number()?)),
-                false => Err(plane.refuse("a hyperplane does not have one weight for each feature")),
-            }
+            let fits = weights.len() == self.schema.features;
+            plane.require(fits, "there is not one weight for each feature")?;
+            Ok((weights, plane.field("intercept")?.number()?))
         };
         let planes = predictor.field("discriminants")?.items()?;
         planes.iter().map(read).collect()

@@ -74,7 +74,7 @@ impl Reduction {
         planes: usize,
         rows: &TrainingRows,
     ) -> Reading<Self> {
-        let classes = &schema.classes.names;
+        let classes = &schema.classes;
         let (loss, parts) = parts(settings, classes.len())?;
         let outputs = if loss == Loss::Softmax { classes.len() } else { 1 };
         let expected = outputs * parts.len();

@@ -18,7 +18,7 @@ pub(crate) enum Encoding {
     Number(Option<f64>),
     /// One column for each category, which is 1 in its rows. Two categories make one column, for the second. With the index of the
     /// category in place of a missing one.
-    OneHot(Labels, Option<usize>),
+    OneHot(Vec<String>, Option<usize>),
     Text,
 }
 
@@ -31,7 +31,7 @@ impl Encoding {
     /// The categories that have a column: of two only the second. A number has one column.
     pub(crate) fn levels(&self) -> std::ops::Range<usize> {
         match self {
-            Encoding::OneHot(levels, _) if levels.names.len() != 2 => 0..levels.names.len(),
+            Encoding::OneHot(levels, _) if levels.len() != 2 => 0..levels.len(),
             Encoding::OneHot(..) => 1..2,
             _ => 0..1,
         }
@@ -48,7 +48,7 @@ impl RawColumn {
     fn feature_names(&self) -> Vec<String> {
         match &self.encoding {
             Encoding::OneHot(levels, _) => {
-                let shown = levels.names[self.encoding.levels()].iter();
+                let shown = levels[self.encoding.levels()].iter();
                 shown.map(|level| format!("{}={level}", self.name)).collect()
             }
             _ => vec![self.name.clone()],
@@ -56,35 +56,17 @@ impl RawColumn {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Labels {
-    pub(crate) names: Vec<String>,
-    /// The numbers that they denote, if any.
-    values: Vec<Option<f64>>,
-}
-
-impl Labels {
-    pub(crate) fn new(names: Vec<String>) -> Self {
-        Labels {
-            values: names.iter().map(|name| number(name.trim_ascii())).collect(),
-            names,
-        }
-    }
-
-    /// The index of the name that is equal to this label, or else of the only name that denotes the same number (`1` and `1.0`).
-    /// `None` if there is no such name; an error if several names denote this number.
-    pub(crate) fn position(&self, label: &str) -> Result<Option<usize>, String> {
-        if let Some(exact) = self.names.iter().position(|name| name == label) {
-            return Ok(Some(exact));
-        }
-        let Some(value) = number(label.trim_ascii()) else {
-            return Ok(None);
-        };
-        let mut equal = (0..self.names.len()).filter(|&k| self.values[k] == Some(value));
-        match (equal.next(), equal.next()) {
-            (_, Some(_)) => Err(format!("{} is the same number as several names", shown(label))),
-            (first, None) => Ok(first),
-        }
+/// The index of the name that is equal to this label, or else of the only name that denotes the same number (`1` and `1.0`). `None` if
+/// there is no such name; an error if several names denote this number.
+pub(crate) fn position(names: &[String], label: &str) -> Result<Option<usize>, String> {
+    let exact = names.iter().position(|name| name == label);
+    let Some(value) = number(label.trim_ascii()).filter(|_| exact.is_none()) else {
+        return Ok(exact);
+    };
+    let mut equal = (0..names.len()).filter(|&k| number(names[k].trim_ascii()) == Some(value));
+    match (equal.next(), equal.next()) {
+        (_, Some(_)) => Err(format!("{} is the same number as several names", shown(label))),
+        (first, None) => Ok(first),
     }
 }
 
@@ -103,7 +85,7 @@ pub(crate) struct Schema {
     /// The factor of each column after the subtraction; empty if columns are not scaled.
     pub(crate) factors: Vec<f64>,
     /// The classes; empty for a real target.
-    pub(crate) classes: Labels,
+    pub(crate) classes: Vec<String>,
 }
 
 impl Schema {
@@ -116,10 +98,9 @@ impl Schema {
         };
         let text = |name| node.maybe(name, |field| field.text().map(str::to_owned));
         let scaling = node.optional("scaling")?;
-        let scale = |name| {
-            scaling
-                .as_ref()
-                .map_or(Ok(Vec::new()), |scaling| scaling.field(name)?.numbers())
+        let scale = |name| match &scaling {
+            Some(scaling) => scaling.field(name)?.numbers(),
+            None => Ok(Vec::new()),
         };
         let (positive, columns) = (text("positive")?, node.field("columns")?.items()?);
         let schema = Schema {
@@ -131,7 +112,7 @@ impl Schema {
             sample_weight: text("sample_weight")?,
             shifts: scale("shifts")?,
             factors: scale("factors")?,
-            classes: Labels::new(classes),
+            classes,
         };
         let d = schema.features;
         let fits = |numbers: &[f64]| numbers.is_empty() || numbers.len() == d;
@@ -145,7 +126,7 @@ impl Schema {
         node.require(is_table || !named, "only a table has named columns")?;
         if let Some(positive) = positive {
             let rest = if positive == "rest" { "other" } else { "rest" };
-            let two = schema.classes.names == [rest, positive.as_str()];
+            let two = schema.classes == [rest, positive.as_str()];
             node.require(two, "the classes are not the positive value and the rest")?;
         }
         Ok(schema)
@@ -153,15 +134,14 @@ impl Schema {
 
     /// The target of a label: the index of its class, or a real number.
     pub(crate) fn target_of(&self, label: &str) -> Result<f64, String> {
-        if self.classes.names.is_empty() {
+        if self.classes.is_empty() {
             let number = number(label.trim_ascii());
             return number.ok_or_else(|| format!("{} is not a number, and the target is one", shown(label)));
         }
         if self.against_rest {
-            let rest = &self.classes.names[1..];
-            return Ok(f64::from(Labels::new(rest.to_vec()).position(label)?.is_some()));
+            return Ok(f64::from(position(&self.classes[1..], label)?.is_some()));
         }
-        let class = self.classes.position(label)?.map(|class| class as f64);
+        let class = position(&self.classes, label)?.map(|class| class as f64);
         class.ok_or_else(|| format!("{} is not a class of the model", shown(label)))
     }
 
@@ -236,8 +216,7 @@ fn encoding(node: &Node<'_>) -> Reading<Encoding> {
         names.iter().position(|level| level == name).ok_or_else(unknown)
     })?;
     column.require(!names.is_empty(), "there are no levels")?;
-    let levels = Labels::new(names);
-    Ok(Encoding::OneHot(levels, fill))
+    Ok(Encoding::OneHot(names, fill))
 }
 
 /// Why rows of this schema cannot be read from a file here, if they cannot.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::csv::{Cell, Csv, is_missing, number, utf8};
-use crate::schema::{Encoding, Labels, Schema, unsupported};
+use crate::schema::{Encoding, Schema, position, unsupported};
 use crate::training_rows::TrainingRows;
 use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
@@ -195,11 +195,10 @@ fn value(cell: &str, fill: Option<f64>, column: &str) -> Result<f64, String> {
     }
 }
 
-fn level(cell: &str, levels: &Labels, fill: Option<usize>, column: &str) -> Result<usize, String> {
+fn level(cell: &str, levels: &[String], fill: Option<usize>, column: &str) -> Result<usize, String> {
     let found = match is_missing(cell) {
         true => fill.ok_or_else(|| "a missing value".into()),
-        false => levels
-            .position(cell)
+        false => position(levels, cell)
             .and_then(|found| found.ok_or_else(|| format!("{} is not a category of the model", shown(cell)))),
     };
     found.map_err(|message| format!("{message} in column {}", shown(column)))

@@ -54,9 +54,9 @@ fn rows_round_trip() {
     ] {
         let model = model(name);
         let rows = source(&model, data, drop_missing).unwrap().rows;
-        let bytes = write(&rows, &model.schema.classes.names);
+        let bytes = write(&rows, &model.schema.classes);
         let again = read(&bytes).unwrap();
-        assert_eq!(again.classes, model.schema.classes.names);
+        assert_eq!(again.classes, model.schema.classes);
         assert_eq!(
             (&again.rows.targets, &again.rows.weights),
             (&rows.targets, &rows.weights)

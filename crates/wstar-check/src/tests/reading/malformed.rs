@@ -132,7 +132,7 @@ fn damaged_canonical_rows_do_not_panic() {
     ] {
         let model = model(name);
         let rows = source(&model, data, false).unwrap().rows;
-        let bytes = canonical_rows::write(&rows, &model.schema.classes.names);
+        let bytes = canonical_rows::write(&rows, &model.schema.classes);
         with_damage(&bytes, |bytes| {
             if let Ok(found) = canonical_rows::read(bytes) {
                 // What is read is written as the same bytes.
