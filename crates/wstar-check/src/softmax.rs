@@ -2,6 +2,7 @@
 //!
 //! **Multipliers.** In each row the shares of the dual point are p'_k = s_k/c, where the s_k ≥ 0 are multiples of the unit in the last
 //! place of c, and their sum is c. So all partial sums are exact in doubles, and α_k = [k = y]·c − s_k are doubles that sum to 0.
+//! They are multiples of 2⁻⁵¹⁸, as c is at least 10⁻¹⁴⁰, so their products with entries are exact in two doubles.
 //!
 //! **Lemma (moves).** Let s_ik = ν_k·x̃ᵢ − Σ_l p'_l ν_l·x̃ᵢ with ν of `constraint.rs`, and |s| ≤ g ≤ ½. Then p'' = p'(1 + s) is feasible, and
 //! ΣcKL(p''‖p) ≤ ΣcKL(p'‖p) + ½(1 + g)·rᵀH⁻¹r + g·Σᵢcᵢ Σₖ p'_k·abs(log(p'_k/p_k)).
