@@ -23,7 +23,6 @@ use crate::verdict::{Options, Verdict};
 const ROUNDING: f64 = 1e-9;
 
 /// What a model file claims about one subproblem.
-#[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) primal: f64,
     dual: f64,

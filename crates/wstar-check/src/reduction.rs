@@ -56,7 +56,6 @@ impl Part {
     }
 }
 
-#[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     pub(crate) problem: Problem,
     /// The subproblems, in the order of the hyperplanes.

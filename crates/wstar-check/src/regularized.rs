@@ -4,7 +4,6 @@ use crate::json::Node;
 use crate::problem::{Intercept, Loss};
 use crate::unreadable::Reading;
 
-#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) method: String,
     pub(crate) loss: Loss,
@@ -19,7 +18,6 @@ pub(crate) struct Settings {
     pub(crate) tol: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Strength {
     C(f64),
     /// λ, with C = 1/(nλ).
@@ -33,7 +31,6 @@ pub(crate) enum Multiclass {
     Ovo,
 }
 
-#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ClassWeights {
     /// n/(K·nₖ).
     Balanced,
