@@ -222,19 +222,20 @@ fn solve(n: &[Interval], f: &[Interval]) -> Option<Vec<Interval>> {
     let scaled: Vec<Interval> = (0..m * m).map(|at| scale[at % m] * n[at]).collect();
     let middle: Vec<f64> = scaled.iter().map(|entry| entry.middle()).collect();
     let b = approximate_inverse(&middle, m)?;
+    // The errors of the products with each row of N.
+    let error = |entry: &Interval| gamma(m + 6) * entry.abs().hi + (entry.hi - entry.lo);
+    let error = |row: &[Interval]| row.iter().map(error).sum::<f64>();
+    let errors: Vec<f64> = scaled.chunks_exact(m).map(error).collect();
     let mut q = 0.0f64;
     for (k, row) in b.chunks_exact(m).enumerate() {
-        let (mut products, mut sizes) = (vec![0.0; m], 0.0);
+        let (mut products, mut size) = (vec![0.0; m], 0.0);
         for (l, &factor) in row.iter().enumerate() {
-            for (j, product) in products.iter_mut().enumerate() {
-                let entry = scaled[l * m + j];
-                *product += factor * middle[l * m + j];
-                sizes += factor.abs() * (gamma(m + 6) * entry.abs().hi + (entry.hi - entry.lo));
-            }
+            add_multiple(&mut products, factor, &middle[l * m..][..m]);
+            size += factor.abs() * errors[l];
         }
         products[k] -= 1.0;
-        let sum: f64 = products.iter().map(|p| p.abs()).sum();
-        q = larger(q, (sum + sizes) * 1.01 + 1e-100);
+        size += products.iter().map(|p| p.abs()).sum::<f64>();
+        q = larger(q, size * 1.01 + 1e-100);
     }
     // A row of B times a vector of intervals.
     let times = |row: &[f64], f: &[Interval]| row.iter().zip(f).map(|(&b, &f)| b * f).sum::<Interval>();
