@@ -21,7 +21,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use crate::mutant::{self, Mutant};
 
 /// The unit roundoff.
-pub const U: f64 = 1.0 / 9007199254740992.0;
+pub(crate) const U: f64 = 1.0 / 9007199254740992.0;
 
 /// The unit roundoff of all a-priori bounds.
 fn unit_roundoff() -> f64 {
@@ -32,14 +32,14 @@ fn unit_roundoff() -> f64 {
 }
 
 /// An upper bound of γₘ = mu/(1 − mu); infinite for m > 2⁴³.
-pub fn gamma(m: usize) -> f64 {
+pub(crate) fn gamma(m: usize) -> f64 {
     let mu = m as f64 * unit_roundoff();
     if mu < 1e-3 { mu * 1.01 } else { f64::INFINITY }
 }
 
 /// s + e = a + b exactly.
 #[inline(always)]
-pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let s = a + b;
     let t = s - a;
     (s, (a - (s - t)) + (b - t))
@@ -47,7 +47,7 @@ pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// p + e = a·b exactly, within the range above.
 #[inline(always)]
-pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
+pub(crate) fn two_prod(a: f64, b: f64) -> (f64, f64) {
     let halves = |x: f64| {
         let t = 134217729.0 * x; // 2²⁷ + 1
         let high = t - (t - x);
@@ -60,19 +60,16 @@ pub fn two_prod(a: f64, b: f64) -> (f64, f64) {
 
 /// A sum of products in two doubles, with the sum of their magnitudes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Sum {
-    /// The leading part.
-    pub hi: f64,
-    /// The rest.
-    pub lo: f64,
+pub(crate) struct Sum {
+    pub(crate) hi: f64,
+    pub(crate) lo: f64,
     /// Σ|products|, rounded.
-    pub size: f64,
+    pub(crate) size: f64,
 }
 
 impl Sum {
-    /// Adds a·b.
     #[inline(always)]
-    pub fn add(&mut self, a: f64, b: f64) {
+    pub(crate) fn add(&mut self, a: f64, b: f64) {
         let (p, e) = two_prod(a, b);
         let (s, f) = two_sum(self.hi, p);
         self.hi = s;
@@ -80,8 +77,7 @@ impl Sum {
         self.size += p.abs();
     }
 
-    /// Adds another sum.
-    pub fn merge(&mut self, other: Sum) {
+    pub(crate) fn merge(&mut self, other: Sum) {
         let (s, f) = two_sum(self.hi, other.hi);
         self.hi = s;
         self.lo += other.lo + f;
@@ -90,139 +86,99 @@ impl Sum {
 
     /// An upper bound on |hi + lo − exact sum| of at most `terms` products. The sizes are rounded sums of rounded products, so
     /// Σ|products| ≤ size·(1 + γ_{terms+1}); the factor 1.01 covers this and the rounding of the bound.
-    pub fn error(&self, terms: usize) -> f64 {
-        dot_error(self.size, terms)
+    pub(crate) fn error(&self, terms: usize) -> f64 {
+        let g = gamma(terms + 4);
+        match self.size == 0.0 {
+            true => 0.0,
+            false => g * g * self.size * 1.01 + f64::MIN_POSITIVE,
+        }
     }
 
     /// An interval that contains the exact sum of at most `terms` products.
-    pub fn interval(&self, terms: usize) -> Interval {
+    pub(crate) fn interval(&self, terms: usize) -> Interval {
         (Interval::point(self.hi) + Interval::point(self.lo)).widened(self.error(terms))
     }
 }
 
-/// The sign of Σab for factors within the range above, exactly.
-///
-/// **Lemma (Shewchuk 1997, theorem 10).** Let the parts of a number increase in magnitude and have no bits in common. Two-sums with a
-/// further number from the smallest part on give such parts of the sum, and the last part that is not 0 has the sign of the sum.
-pub fn sign_of_sum(products: impl Iterator<Item = (f64, f64)>) -> Ordering {
-    let mut parts: Vec<f64> = Vec::new();
-    for (a, b) in products {
-        let (p, e) = two_prod(a, b);
-        for term in [e, p] {
-            let mut sum = term;
-            parts
-                .iter_mut()
-                .for_each(|part| (sum, *part) = two_sum(sum, *part));
-            parts.push(sum);
-            parts.retain(|part| *part != 0.0);
-        }
-    }
-    parts.last().map_or(Ordering::Equal, |last| last.total_cmp(&0.0))
-}
-
 /// A sum of intervals: the middles in two doubles, the distances to the ends rounded up.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct IntervalSum {
+pub(crate) struct IntervalSum {
     middles: Sum,
     spread: f64,
     terms: usize,
 }
 
 impl IntervalSum {
-    /// Adds an interval.
-    pub fn add(&mut self, term: Interval) {
+    pub(crate) fn add(&mut self, term: Interval) {
         if term == Interval::ZERO {
             return;
         }
         let middle = term.middle();
         self.terms += 1;
         self.middles.add(middle, 1.0);
-        self.spread = (self.spread + (term - Interval::point(middle)).abs().hi).next_up();
+        self.spread = (self.spread + term.radius()).next_up();
     }
 
-    /// An interval that contains the sum.
-    pub fn interval(&self) -> Interval {
+    pub(crate) fn interval(&self) -> Interval {
         self.middles.interval(self.terms).widened(self.spread)
     }
 }
 
-/// γ²_{terms+4}·size, rounded up; 0 if all products are 0.
-pub fn dot_error(size: f64, terms: usize) -> f64 {
-    let g = gamma(terms + 4);
-    match size == 0.0 {
-        true => 0.0,
-        false => g * g * size * 1.01 + f64::MIN_POSITIVE,
-    }
+/// A closed interval of real numbers; an infinite end means that nothing is known on that side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Interval {
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
 }
 
-/// A closed interval of real numbers; an infinite end means that nothing is known on that side.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// The lower end.
-    pub lo: f64,
-    /// The upper end.
-    pub hi: f64,
-}
+pub(crate) const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 
 impl Interval {
-    /// 0.
-    pub const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
-    /// All real numbers.
-    pub const WHOLE: Interval = Interval {
+    pub(crate) const ZERO: Interval = Interval { lo: 0.0, hi: 0.0 };
+    pub(crate) const WHOLE: Interval = Interval {
         lo: f64::NEG_INFINITY,
         hi: f64::INFINITY,
     };
 
     /// The interval from `lo` to `hi`, or everything if this is not one.
     #[inline]
-    pub fn new(lo: f64, hi: f64) -> Interval {
-        if lo <= hi {
-            Interval { lo, hi }
-        } else {
-            Interval::WHOLE
-        }
+    pub(crate) fn new(lo: f64, hi: f64) -> Interval {
+        let known = Interval { lo, hi };
+        if lo <= hi { known } else { Interval::WHOLE }
     }
 
     /// A single number; an infinity or NaN becomes everything.
     #[inline]
-    pub fn point(x: f64) -> Interval {
-        if x.is_finite() {
-            Interval { lo: x, hi: x }
-        } else {
-            Interval::WHOLE
-        }
+    pub(crate) fn point(x: f64) -> Interval {
+        let known = Interval { lo: x, hi: x };
+        if x.is_finite() { known } else { Interval::WHOLE }
     }
 
     /// All numbers within `error` of these.
     #[inline]
-    pub fn widened(self, error: f64) -> Interval {
+    pub(crate) fn widened(self, error: f64) -> Interval {
         self + Interval::new(-error, error)
     }
 
-    /// The smallest interval that contains both.
-    pub fn hull(self, other: Interval) -> Interval {
+    pub(crate) fn hull(self, other: Interval) -> Interval {
         Interval::new(self.lo.min(other.lo), self.hi.max(other.hi))
     }
 
-    /// The magnitudes.
-    pub fn abs(self) -> Interval {
-        if self.lo >= 0.0 {
-            self
-        } else if self.hi <= 0.0 {
-            -self
-        } else {
-            Interval::new(0.0, larger(-self.lo, self.hi))
+    pub(crate) fn abs(self) -> Interval {
+        match (self.lo >= 0.0, self.hi <= 0.0) {
+            (true, _) => self,
+            (_, true) => -self,
+            _ => Interval::new(0.0, larger(-self.lo, self.hi)),
         }
     }
 
-    /// The squares.
-    pub fn square(self) -> Interval {
+    pub(crate) fn square(self) -> Interval {
         let x = self.abs();
         x * x
     }
 
     /// The square roots of the numbers that are at least 0.
-    pub fn sqrt(self) -> Interval {
+    pub(crate) fn sqrt(self) -> Interval {
         let end = |x: f64, towards: fn(f64) -> f64| match x > 0.0 {
             true => towards(x.sqrt()),
             false => 0.0,
@@ -230,13 +186,12 @@ impl Interval {
         Interval::new(end(self.lo, f64::next_down).max(0.0), end(self.hi, f64::next_up))
     }
 
-    /// max(x, 0).
-    pub fn positive_part(self) -> Interval {
+    pub(crate) fn positive_part(self) -> Interval {
         Interval::new(self.lo.max(0.0), self.hi.max(0.0))
     }
 
     /// The larger of both, element by element.
-    pub fn max(self, other: Interval) -> Interval {
+    pub(crate) fn max(self, other: Interval) -> Interval {
         Interval::new(self.lo.max(other.lo), self.hi.max(other.hi))
     }
 
@@ -245,23 +200,25 @@ impl Interval {
         if mutant::is(mutant) { Interval::ZERO } else { self }
     }
 
+    /// An upper bound on the distances from the middle.
+    pub(crate) fn radius(self) -> f64 {
+        (self - Interval::point(self.middle())).abs().hi
+    }
+
     /// The middle, as a double that need not be exact.
-    pub fn middle(self) -> f64 {
+    pub(crate) fn middle(self) -> f64 {
         self.lo + 0.5 * (self.hi - self.lo)
     }
 }
 
 /// The larger of two upper bounds; infinite if one is NaN.
-pub fn larger(a: f64, b: f64) -> f64 {
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if mutant::is(Mutant::FlippedMaximum) {
         return a.min(b);
     }
-    if a >= b {
-        a
-    } else if b >= a {
-        b
-    } else {
-        f64::INFINITY
+    match a.is_nan() || b.is_nan() {
+        true => f64::INFINITY,
+        false => a.max(b),
     }
 }
 
@@ -296,43 +253,27 @@ impl Sub for Interval {
     }
 }
 
-/// The products of the ends enclose the product; 0 times an unknown real number is 0.
+/// The results of an operation that is monotone in each argument lie between those at the ends. A result that underflows is
+/// not 0; 0 times an unknown real number, and 0 divided by one, is 0.
+#[inline]
+fn between_ends(a: Interval, b: Interval, operation: impl Fn(f64, f64) -> f64, zero: f64) -> Interval {
+    let at = |x: f64, y: f64| match operation(x, y) {
+        _ if x == 0.0 || y == zero => 0.0,
+        0.0 => f64::from_bits(1).copysign(x * y.signum()),
+        result => result,
+    };
+    let ends = [at(a.lo, b.lo), at(a.lo, b.hi), at(a.hi, b.lo), at(a.hi, b.hi)];
+    let lo = ends.into_iter().fold(f64::INFINITY, f64::min);
+    let hi = ends.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let outwards = |end: f64, towards: fn(f64) -> f64| if end == 0.0 { 0.0 } else { towards(end) };
+    Interval::new(outwards(lo, f64::next_down), outwards(hi, f64::next_up))
+}
+
 impl Mul for Interval {
     type Output = Interval;
     #[inline]
     fn mul(self, other: Interval) -> Interval {
-        let down = |a: f64, b: f64| {
-            if a == 0.0 || b == 0.0 {
-                0.0
-            } else {
-                (a * b).next_down()
-            }
-        };
-        let up = |a: f64, b: f64| {
-            if a == 0.0 || b == 0.0 {
-                0.0
-            } else {
-                (a * b).next_up()
-            }
-        };
-        if self.lo >= 0.0 && other.lo >= 0.0 {
-            return Interval::new(down(self.lo, other.lo).max(0.0), up(self.hi, other.hi));
-        }
-        let ends = [
-            (self.lo, other.lo),
-            (self.lo, other.hi),
-            (self.hi, other.lo),
-            (self.hi, other.hi),
-        ];
-        let lo = ends
-            .iter()
-            .map(|&(a, b)| down(a, b))
-            .fold(f64::INFINITY, f64::min);
-        let hi = ends
-            .iter()
-            .map(|&(a, b)| up(a, b))
-            .fold(f64::NEG_INFINITY, f64::max);
-        Interval::new(lo, hi)
+        between_ends(self, other, |x, y| x * y, 0.0)
     }
 }
 
@@ -341,28 +282,19 @@ impl Div for Interval {
     type Output = Interval;
     #[inline]
     fn div(self, other: Interval) -> Interval {
-        if !(other.lo > 0.0 || other.hi < 0.0) {
-            return Interval::WHOLE;
-        }
-        let inverse = Interval::new((1.0 / other.hi).next_down(), (1.0 / other.lo).next_up());
-        let down = |a: f64, b: f64| if a == 0.0 { 0.0 } else { (a / b).next_down() };
-        let up = |a: f64, b: f64| if a == 0.0 { 0.0 } else { (a / b).next_up() };
-        match (self.lo >= 0.0 && other.lo > 0.0, other.lo == other.hi) {
-            (true, _) => Interval::new(down(self.lo, other.hi).max(0.0), up(self.hi, other.lo)),
-            (false, true) if other.lo > 0.0 => Interval::new(down(self.lo, other.lo), up(self.hi, other.hi)),
-            _ => self * inverse,
+        match other.lo > 0.0 || other.hi < 0.0 {
+            true => between_ends(self, other, |x, y| x / y, f64::NAN),
+            false => Interval::WHOLE,
         }
     }
 }
 
-/// The sum of intervals.
 impl std::iter::Sum for Interval {
     fn sum<I: Iterator<Item = Interval>>(terms: I) -> Interval {
         terms.fold(Interval::ZERO, |sum, term| sum + term)
     }
 }
 
-/// A double times an interval.
 impl Mul<Interval> for f64 {
     type Output = Interval;
     #[inline]

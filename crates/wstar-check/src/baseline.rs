@@ -13,25 +13,25 @@ use crate::defect::value;
 use crate::elementary::log1p;
 use crate::problem::{Intercept, Loss, Subproblem};
 
-/// A lower bound of min(1, 2⁻²⁰·S), the least scale of a relative gap.
+/// A lower bound of σ·S, the least scale of a relative gap: σ = 2⁻²⁰, or 2⁻⁴⁰ with a penalty.
 pub(crate) fn least_scale(sub: &Subproblem<'_>) -> f64 {
-    let best = of_constant(sub, sub.problem.intercept == Intercept::Free).lo;
-    let best = if best > 0.0 {
-        best
+    let free = of_constant(sub, sub.problem.intercept == Intercept::Free).lo;
+    let best = if free > 0.0 {
+        free
     } else {
         of_constant(sub, false).lo
     };
-    (best * (1.0 / 1048576.0)).next_down().clamp(0.0, 1.0)
+    let penalized = sub.problem.l1 > 0.0 || sub.problem.l2 > 0.0;
+    let share = if penalized { 2f64.powi(-40) } else { 2f64.powi(-20) };
+    (best * share).next_down().max(0.0)
 }
 
 /// The same for the best constant if it is free, and for 0 otherwise.
 fn of_constant(sub: &Subproblem<'_>, free: bool) -> Interval {
     let loss = sub.problem.loss;
+    let of_zero = |i: usize| value(loss, sub.weights[i], Interval::point(sub.targets[i]));
     match loss {
-        Loss::Squared | Loss::Absolute | Loss::Quantile(_) if !free => sub
-            .rows()
-            .map(|i| value(loss, sub.weights[i], Interval::point(sub.targets[i])))
-            .sum(),
+        Loss::Squared | Loss::Absolute | Loss::Quantile(_) if !free => sub.rows().map(of_zero).sum(),
         Loss::Squared => squared(sub),
         Loss::Absolute | Loss::Quantile(_) => quantile(sub),
         _ => of_classes(sub, free),
@@ -100,10 +100,8 @@ fn quantile(sub: &Subproblem<'_>) -> Interval {
     // The slopes of cℓ(y − b) in b are −qc for y > b and (1 − q)c for y < b; both losses of `value` scale with its slopes at ±1.
     let (mut left, mut right, mut objective) = (Interval::ZERO, Interval::ZERO, Interval::ZERO);
     for &(y, c) in &rows {
-        let (falling, rising) = (
-            value(loss, c, Interval::point(1.0)),
-            value(loss, c, Interval::point(-1.0)),
-        );
+        let at = |h: f64| value(loss, c, Interval::point(h));
+        let (falling, rising) = (at(1.0), at(-1.0));
         left = if y < b { left + rising } else { left - falling };
         right = if y <= b { right + rising } else { right - falling };
         objective = objective + value(loss, c, Interval::point(y) - Interval::point(b));

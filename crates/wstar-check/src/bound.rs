@@ -7,7 +7,7 @@
 //! **Pure ℓ1.** R*(u) = 0 for |u| ≤ l1, otherwise ∞. Let T ≤ 1 be a double with T·|uⱼ| ≤ l1 for all penalised j. ℓ* is convex and
 //! ℓ*(0) = −min ℓ = 0, so FY(Tα) ≤ T·FY(α) + (1 − T)·cℓ(z), and gap ≤ T·ΣFY + (1 − T)·Σcℓ + Σ|w|(l1 − T·s·u).
 //!
-//! **The relative gap** is gap/max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model (`baseline.rs`).
+//! **The relative gap** is gap/max(P, σ·S), with the objective S of the best constant model (`baseline.rs`).
 
 use crate::arithmetic::{Interval, larger};
 use crate::baseline;
@@ -17,25 +17,22 @@ use crate::problem::{Problem, Subproblem};
 /// Multipliers of smaller magnitude are set to 0, so that products with them are exact in two doubles.
 pub(crate) const SMALLEST_MULTIPLIER: f64 = 1e-150;
 
-/// What was proved about a point.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gap {
-    /// An interval that contains P.
-    pub primal: (f64, f64),
-    /// An upper bound on P − inf P.
-    pub gap: f64,
-    /// A lower bound of max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model.
-    pub scale: f64,
-    /// An upper bound on gap/scale.
-    pub relative: f64,
+#[derive(Debug, Clone)]
+pub(crate) struct Gap {
+    pub(crate) primal: Interval,
+    /// An upper bound on P − inf P; infinite if nothing was proved.
+    pub(crate) gap: f64,
+    /// A lower bound of max(P, σ·S), with the objective S of the best constant model.
+    pub(crate) scale: f64,
+    pub(crate) relative: f64,
     /// An upper bound on ‖w − w*‖ over the penalised parameters, if l2 > 0.
-    pub distance: Option<f64>,
+    pub(crate) distance: Option<f64>,
 }
 
 impl Gap {
     /// Nothing was proved.
-    pub const UNPROVED: Gap = Gap {
-        primal: (f64::NEG_INFINITY, f64::INFINITY),
+    pub(crate) const UNPROVED: Gap = Gap {
+        primal: Interval::WHOLE,
         gap: f64::INFINITY,
         scale: 0.0,
         relative: f64::INFINITY,
@@ -43,7 +40,6 @@ impl Gap {
     };
 }
 
-/// How the multipliers are chosen.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Choice<'a> {
     pub(crate) shares: &'a [(u64, f64)],
@@ -55,13 +51,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) inwards: bool,
 }
 
-/// The bound, and the correction that could improve it.
-pub(crate) struct Attempt {
-    pub(crate) gap: Gap,
-    pub(crate) correction: Option<Vec<f64>>,
-}
-
-/// The bound from the sum of the rows' values, the sum of their defects and the column products.
+/// The bound from the sum of the rows' values, the sum of their defects and the column products u = X̃ᵀα.
 pub(crate) fn conclude(
     sub: &Subproblem<'_>,
     point: &[f64],
@@ -72,35 +62,26 @@ pub(crate) fn conclude(
     let problem = &sub.problem;
     let width = problem.width().max(1);
     let penalized = || (0..point.len()).filter(|at| problem.penalizes(at % width));
-    let pure = problem.l1 > 0.0 && problem.l2 == 0.0;
+    let pure = problem.l1 > 0.0 && problem.l2 == 0.0 && !mutant::is(Mutant::NoShrinking);
     let largest = penalized().map(|at| columns[at].abs().hi).fold(0.0, larger);
-    let shrink = match pure && !mutant::is(Mutant::NoShrinking) {
-        true if largest > problem.l1 => (problem.l1 / largest).next_down().max(0.0),
-        _ => 1.0,
+    let shrink = match pure && largest > problem.l1 {
+        true => (problem.l1 / largest).next_down().max(0.0),
+        false => 1.0,
     };
-    let of_columns: Interval = penalized()
-        .map(|at| Interval::point(column_defect(problem, point[at], columns[at], shrink)))
-        .sum();
-    let of_columns = if mutant::is(Mutant::NoColumnDefects) {
-        Interval::ZERO
-    } else {
-        of_columns
-    };
-    let rows = if mutant::is(Mutant::NoRowDefects) {
-        Interval::ZERO
-    } else {
-        rows
-    };
+    let of_column = |at: usize| Interval::point(column_defect(problem, point[at], columns[at], shrink));
+    let of_columns: Interval = penalized().map(of_column).sum();
+    let of_columns = of_columns.unless(Mutant::NoColumnDefects);
     let rest = Interval::point(1.0) - Interval::point(shrink);
-    let gap = (shrink * rows + rest * total + of_columns).hi;
-    let primal = total + penalty(problem, point);
-    let baseline = baseline::least_scale(sub);
-    let scale = primal.lo.max(baseline).max(0.0);
+    let gap = (shrink * rows.unless(Mutant::NoRowDefects) + rest * total + of_columns).hi;
+    let penalty: Interval = penalized().map(|at| penalty(problem, point[at])).sum();
+    let primal = total + penalty;
+    let scale = primal.lo.max(baseline::least_scale(sub)).max(0.0);
     if !(gap.is_finite() && primal.hi.is_finite()) {
+        let unproved = Gap::UNPROVED;
         return Gap {
-            primal: ends(primal),
+            primal,
             scale,
-            ..Gap::UNPROVED
+            ..unproved
         };
     }
     let gap = gap.max(0.0);
@@ -109,13 +90,10 @@ pub(crate) fn conclude(
         (false, true) => (Interval::point(gap) / Interval::point(scale)).hi,
         _ => f64::INFINITY,
     };
-    let distance = (problem.l2 > 0.0).then(|| {
-        (Interval::point(2.0 * gap) / Interval::point(problem.l2))
-            .sqrt()
-            .hi
-    });
+    let square = 2.0 * Interval::point(gap) / Interval::point(problem.l2);
+    let distance = (problem.l2 > 0.0).then(|| square.sqrt().hi);
     Gap {
-        primal: ends(primal),
+        primal,
         gap,
         scale,
         relative,
@@ -123,23 +101,9 @@ pub(crate) fn conclude(
     }
 }
 
-/// Both ends.
-pub(crate) fn ends(interval: Interval) -> (f64, f64) {
-    (interval.lo, interval.hi)
-}
-
-/// ΣR(w).
-pub(crate) fn penalty(problem: &Problem, point: &[f64]) -> Interval {
-    let width = problem.width().max(1);
-    let of = |w: f64| {
-        let w = Interval::point(w).abs();
-        problem.l1 * w + 0.5 * (problem.l2 * w.square())
-    };
-    let penalized = point
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| problem.penalizes(at % width));
-    penalized.map(|(_, &w)| of(w)).sum()
+fn penalty(problem: &Problem, w: f64) -> Interval {
+    let w = Interval::point(w).abs();
+    problem.l1 * w + 0.5 * (problem.l2 * w.square())
 }
 
 /// An upper bound on FR for all u of an interval; of pure ℓ1 for T·u.

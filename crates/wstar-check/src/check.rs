@@ -1,6 +1,6 @@
 //! The check of a model against rows: the claim of the model file by its kind, and what was proved of it.
 
-use crate::canonical_rows;
+use crate::canonical_rows::{self, CanonicalRows};
 use crate::model::Model;
 use crate::schema::Origin;
 use crate::sha256::sha256;
@@ -33,12 +33,11 @@ impl Source {
             )));
         }
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            return Err(
-                Unreadable::new("the file is compressed: unpack it, or give canonical rows").in_file(name),
-            );
+            let refusal = Unreadable::new("the file is compressed: unpack it, or give canonical rows");
+            return Err(refusal.in_file(name));
         }
         let rows = match model.schema.origin {
-            Origin::Indexed { .. } => svmlight::read(bytes, name, &model.schema)?,
+            Origin::Indexed(_) => svmlight::read(bytes, name, &model.schema)?,
             Origin::Table | Origin::Pixels => table::read(bytes, name, &model.schema, options)?,
         };
         Ok(Source {
@@ -51,14 +50,14 @@ impl Source {
 
     /// Reads canonical rows, which must have the columns and the classes of the model.
     pub fn canonical(model: &Model, bytes: &[u8], name: &str) -> Reading<Self> {
-        let found = canonical_rows::read(bytes).map_err(|error| error.in_file(name))?;
-        if found.classes != model.classes() || found.rows.design.features != model.schema.features {
-            return Err(
-                Unreadable::new("the rows have other classes or columns than the model").in_file(name),
-            );
+        let CanonicalRows { classes, rows } =
+            canonical_rows::read(bytes).map_err(|error| error.in_file(name))?;
+        if classes != model.classes() || rows.design.features != model.schema.features {
+            let refusal = Unreadable::new("the rows have other classes or columns than the model");
+            return Err(refusal.in_file(name));
         }
         Ok(Source {
-            rows: found.rows,
+            rows,
             name: name.into(),
             hash: sha256(bytes),
             read_here: false,
@@ -68,16 +67,16 @@ impl Source {
 
 /// Checks a model against rows.
 pub fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Verdict> {
-    if options.digits && model.kind != "duality-gap" {
+    let kind = model.kind.as_str();
+    if options.digits && kind != "duality-gap" {
         return Err(Unreadable::new(
             "digits of an optimum are proved only where a duality gap is claimed",
         ));
     }
-    let without = ["mistake-bound", "separability", "min-error"];
-    if options.tol.is_some() && without.contains(&model.kind.as_str()) {
+    if options.tol.is_some() && ["mistake-bound", "separability", "min-error"].contains(&kind) {
         return Err(Unreadable::new("this claim has no tolerance"));
     }
-    let mut verdict = match model.kind.as_str() {
+    let mut verdict = match kind {
         "duality-gap" => duality_gap::check(model, rows, options),
         "mistake-bound" => mistake_bound::check(model, rows),
         "maximum-likelihood" => densities::check_estimates(model, rows, options),
@@ -87,10 +86,13 @@ pub fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Ve
         "hard-margin" | "separation" => margins::check(model, rows, options),
         "min-error" => least_error::check(model, rows),
         "none" => Err(Unreadable::new("the model has no certificate")),
-        kind => Err(Unreadable::new(format!(
-            "a claim of the kind {} is not checked by this version",
-            shown(kind)
-        ))),
+        kind => {
+            let message = format!(
+                "a claim of the kind {} is not checked by this version",
+                shown(kind)
+            );
+            Err(Unreadable::new(message))
+        }
     }?;
     let (stated, found) = (model.rows, rows.counted());
     let objection = format!("the model was trained on {stated} rows, and these are {found}");

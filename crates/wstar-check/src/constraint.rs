@@ -1,189 +1,126 @@
 //! Moves onto the equality constraints of a dual point: Σα = 0 for a free intercept, X̃ᵀα = 0 if nothing is penalised.
 //!
-//! **Lemma.** Let E be the constrained columns, kᵢ ≥ 0, H = X̃_Eᵀ·diag(k)·X̃_E nonsingular, r = X̃_Eᵀα and ν = H⁻¹r. Then α' = α − k∘(X̃_E·ν) has
-//! X̃_Eᵀα' = 0, and |αᵢ' − αᵢ| ≤ kᵢρᵢ. With the factor R and ε of `linear.rs`, ρᵢ = ‖Rx̂ᵢ‖·‖Rr̂‖/(1 − ε), where r̂ = SCr.
-//! *Proof.* The first is the definition of ν. x̃ᵢ·ν = x̃ᵢᵀH⁻¹r = (Rx̂ᵢ)ᵀ(I + E)⁻¹(Rr̂) with ‖(I + E)⁻¹‖ ≤ 1/(1 − ε); then Cauchy and
-//! Schwarz. ∎ For the free intercept alone H = K = Σk and ρ = |r|/K, and every other column product moves by −r·(Xᵀk)ⱼ/K.
+//! **Lemma.** Let E be the constrained columns and Wᵢ a positive semidefinite matrix for each row: a number kᵢ ≥ 0 for one score a row, and
+//! c(diag p' − p'p'ᵀ) without the last class for softmax. Let H = ΣWᵢ⊗x̃_Ex̃_Eᵀ be nonsingular, r = X̃_Eᵀα, and ν = H⁻¹r, 0 for the last class.
+//! Then α'ᵢ = αᵢ − Wᵢ(x̃ᵢ·ν) has X̃_Eᵀα' = 0. With R and ε of `linear.rs` and r̂ = SCr let λ = ‖Rr̂‖/(1 − ε). Then νᵀHν = rᵀH⁻¹r ≤ λ², and
+//! |x̃ᵢ·ν| ≤ ‖R‖_F·‖x̂ᵢ‖·λ. So the range g of the scores x̃ᵢ·ν is bounded, and a column product moves by at most g·Σᵢ kᵢ|xᵢⱼ|, of softmax
+//! g·Σᵢ cᵢ|xᵢⱼ|.
+//! *Proof.* X̃_Eᵀα changes by −Hν = −r. rᵀH⁻¹r = (Rr̂)ᵀ(I + E)⁻¹(Rr̂) and x̃ᵢ·ν = (Rx̂ᵢ)ᵀ(I + E)⁻¹(Rr̂) with ‖(I + E)⁻¹‖ ≤ 1/(1 − ε); then
+//! Cauchy and Schwarz. Of softmax α_k changes by cp'_k times a difference of scores. ∎
 //!
-//! α' is a vector of real numbers that is never computed: only the bounds kᵢρᵢ are used.
+//! α' is a vector of real numbers that is never computed: only the bounds are used.
 
-use crate::arithmetic::{Interval, gamma};
-use crate::design::{Design, Row};
+use crate::arithmetic::Interval;
+use crate::design::Row;
 use crate::linear::{
-    Frame, MOST_CONSTRAINTS, frobenius, gram, identity_defect, inverse_factor, norm_of_product, norm_of_row,
-    product, transposed_product,
+    Frame, Information, MOST_CONSTRAINTS, identity_defect, inverse_factor, product, transposed_product,
 };
+use crate::mutant::Mutant;
+use crate::problem::{Intercept, Subproblem};
 use crate::products::ColumnSums;
 
-/// k and Σk of the rows, and Xᵀk and |X|ᵀk.
-#[derive(Debug, Clone)]
-pub struct SlackSums {
-    total: f64,
-    columns: Vec<f64>,
+/// The constraints, with H.
+pub(crate) struct Constraints {
+    frame: Frame,
+    information: Information,
+    /// x̂ of a row.
+    x: Vec<f64>,
+    /// Σk|x| of the columns, of softmax Σc|x|.
     sizes: Vec<f64>,
-    rows: usize,
-}
-
-impl SlackSums {
-    /// Zeros.
-    pub fn new(features: usize) -> SlackSums {
-        SlackSums {
-            total: 0.0,
-            columns: vec![0.0; features],
-            sizes: vec![0.0; features],
-            rows: 0,
-        }
-    }
-
-    /// Adds a row with its k.
-    pub fn add(&mut self, row: Row<'_>, k: f64) {
-        if k == 0.0 {
-            return;
-        }
-        self.rows += 1;
-        self.total += k;
-        if let Some(columns) = row.columns {
-            for (&j, &x) in columns.iter().zip(row.values) {
-                self.columns[j as usize] += k * x;
-                self.sizes[j as usize] += (k * x).abs();
-            }
-        } else {
-            for ((sum, size), &x) in self.columns.iter_mut().zip(&mut self.sizes).zip(row.values) {
-                *sum += k * x;
-                *size += (k * x).abs();
-            }
-        }
-    }
-
-    /// An interval that contains Σk.
-    pub fn total(&self) -> Interval {
-        Interval::point(self.total).widened((gamma(self.rows + 2) * self.total).next_up())
-    }
-
-    /// A double near (Xᵀk)ⱼ/Σk, and an upper bound on its error.
-    fn mean(&self, j: usize) -> (f64, f64) {
-        let m = self.columns[j] / self.total;
-        let error = (gamma(self.rows + 2) * self.sizes[j] * 1.01).next_up();
-        let exact = Interval::point(self.columns[j]).widened(error) / self.total();
-        (m, (exact - Interval::point(m)).abs().hi)
-    }
+    features: usize,
 }
 
 /// A proved move, and the direction of parameters that the multipliers may be corrected by to make it smaller.
-pub struct Move {
-    /// ρ of each row, for rows with k > 0.
-    pub reach: Reach,
+pub(crate) struct Move {
+    /// λ.
+    pub(crate) lambda: Interval,
+    /// g.
+    pub(crate) range: Interval,
     /// ν, rounded.
-    pub direction: Vec<f64>,
+    pub(crate) direction: Vec<f64>,
 }
 
-/// ρ of the rows.
-pub enum Reach {
-    /// The same for all rows.
-    Constant(f64),
-    /// ‖Rx̂‖ times a number.
-    Norms {
-        /// The frame of x̂.
-        frame: Frame,
-        /// R.
-        factor: Vec<f64>,
-        /// ‖R‖_F.
-        frobenius: f64,
-        /// ‖Rr̂‖/(1 − ε).
-        lambda: f64,
-    },
-}
+impl Constraints {
+    /// The constraints of a problem, with Wᵢ of this order; nothing if there are too many.
+    pub(crate) fn new(sub: &Subproblem<'_>, blocks: usize) -> Option<Constraints> {
+        let (problem, width) = (&sub.problem, sub.problem.width());
+        let penalized = problem.l1 > 0.0 || problem.l2 > 0.0;
+        let columns = match (penalized, problem.intercept) {
+            (false, _) => width,
+            (true, Intercept::Free) => 1,
+            _ => 0,
+        };
+        let frame = match (columns * blocks > MOST_CONSTRAINTS, penalized) {
+            (true, _) => return None,
+            (_, false) => Frame::new(sub.design, width, width > problem.features, |i| sub.weights[i]),
+            (_, true) => Frame {
+                shift: Vec::new(),
+                scale: vec![1.0; columns],
+            },
+        };
+        Some(Constraints {
+            frame,
+            information: Information::new(blocks, columns),
+            x: vec![0.0; columns],
+            sizes: vec![0.0; width],
+            features: problem.features,
+        })
+    }
 
-impl Reach {
-    /// ρ of a row.
-    pub fn of(&self, row: Row<'_>, x: &mut Vec<f64>) -> f64 {
-        match self {
-            Reach::Constant(rho) => *rho,
-            Reach::Norms {
-                frame,
-                factor,
-                frobenius,
-                lambda,
-            } => {
-                x.resize(frame.width(), 0.0);
-                frame.map(row, x);
-                (norm_of_row(factor, x, *frobenius) * lambda).next_up()
-            }
+    /// Adds a row with its W and its k, or c for softmax.
+    pub(crate) fn add(&mut self, row: Row<'_>, w: &[f64], k: f64) {
+        if self.x.is_empty() || k == 0.0 {
+            return;
+        }
+        self.frame.map(row, &mut self.x);
+        self.information.add(w, &self.x);
+        row.entries().for_each(|(j, x)| self.sizes[j] += (k * x).abs());
+        if let Some(ones) = self.sizes.get_mut(self.features) {
+            *ones += k;
         }
     }
-}
 
-/// The move that makes Σα = 0, if the rows can move at all.
-pub fn onto_intercept(sums: &ColumnSums, features: usize, slack: &SlackSums) -> Option<Move> {
-    let r = sums.interval(features);
-    let mut direction = vec![0.0; features + 1];
-    if r == Interval::ZERO {
-        return Some(Move {
-            reach: Reach::Constant(0.0),
+    /// Bounds the move of multipliers with these column products; nothing if H is not proved to be nonsingular. Every entry of
+    /// W may have a relative error.
+    pub(crate) fn moves(&mut self, sums: &[ColumnSums], relative_error: f64) -> Option<Move> {
+        self.information.flush();
+        let (h, order) = (&self.information.matrix, self.information.order);
+        let (width, columns) = (self.sizes.len(), self.frame.width());
+        let mut direction = vec![0.0; sums.len() * width];
+        let constrained = &sums[..self.information.blocks];
+        let residual = constrained.iter().map(|sums| self.frame.products(sums));
+        let residual = residual.collect::<Vec<_>>().concat();
+        if residual.iter().all(|r| *r == Interval::ZERO) {
+            let (lambda, range) = (Interval::ZERO, Interval::ZERO);
+            return Some(Move {
+                lambda,
+                range,
+                direction,
+            });
+        }
+        let r = inverse_factor(h, order)?;
+        let epsilon = identity_defect(h, &r, order, self.information.rows, relative_error);
+        let (product, norm) = product(&r, &residual);
+        let lambda = Interval::point((norm / (Interval::point(1.0) - Interval::new(0.0, epsilon))).hi);
+        let range = Interval::point((Interval::point(self.information.largest_range(&r)) * lambda).hi);
+        for (k, n) in transposed_product(&r, &product).chunks_exact(columns).enumerate() {
+            let of_block = &mut direction[(k + 1) * width - columns..][..columns];
+            let moved = self.frame.direction(n);
+            (0..columns).for_each(|j| of_block[j] = moved[j].middle());
+        }
+        range.hi.is_finite().then_some(Move {
+            lambda,
+            range,
             direction,
-        });
+        })
     }
-    direction[features] = r.middle() / slack.total;
-    let rho = (r.abs() / slack.total()).hi;
-    rho.is_finite().then_some(Move {
-        reach: Reach::Constant(rho),
-        direction,
-    })
-}
 
-/// The product of column `j` with the multipliers after the move onto Σα = 0.
-pub fn moved_column(sums: &ColumnSums, j: usize, features: usize, slack: &SlackSums) -> Interval {
-    if sums.interval(features) == Interval::ZERO {
-        return sums.interval(j);
+    /// The column products after a move.
+    pub(crate) fn moved(&self, sums: &[ColumnSums], range: Interval) -> Vec<Interval> {
+        let range = range.unless(Mutant::NoMovesOfColumns);
+        let move_of = |j: usize| (range * Interval::point(self.sizes[j] * 1.01)).hi;
+        let columns =
+            |sums| (0..self.sizes.len()).map(move |j| ColumnSums::interval(sums, j).widened(move_of(j)));
+        sums.iter().flat_map(columns).collect()
     }
-    let (m, error) = slack.mean(j);
-    let moved = sums.interval(features).abs() * Interval::point(error);
-    sums.centred(j, features, m).widened(moved.hi)
-}
-
-/// The move that makes X̃ᵀα = 0.
-pub fn onto_all(design: &Design, sums: &ColumnSums, width: usize, slack: &[f64]) -> Option<Move> {
-    let free = width > design.features;
-    if width > MOST_CONSTRAINTS {
-        return None;
-    }
-    if (0..width).all(|j| sums.interval(j) == Interval::ZERO) {
-        return Some(Move {
-            reach: Reach::Constant(0.0),
-            direction: vec![0.0; width],
-        });
-    }
-    let frame = Frame::new(design, width, free, |i| slack[i]);
-    let moving = || (0..design.rows()).filter(|&i| slack[i] > 0.0);
-    let h = gram(width, moving(), |i, x| {
-        frame.map(design.row(i), x);
-        slack[i]
-    });
-    let r = inverse_factor(&h, width)?;
-    let epsilon = identity_defect(&h, &r, width, moving().count(), 0.0);
-    let residual = framed(sums, &frame);
-    let nearness = Interval::point(1.0) - Interval::new(0.0, epsilon);
-    let lambda = (Interval::point(norm_of_product(&r, &residual)) / nearness).hi;
-    let t: Vec<f64> = product(&r, &residual)
-        .iter()
-        .map(|entry| entry.middle())
-        .collect();
-    let direction = frame.direction(&transposed_product(&r, &t));
-    let reach = Reach::Norms {
-        frobenius: frobenius(&r),
-        frame,
-        factor: r,
-        lambda,
-    };
-    lambda.is_finite().then_some(Move { reach, direction })
-}
-
-/// SC times the column products.
-pub fn framed(sums: &ColumnSums, frame: &Frame) -> Vec<Interval> {
-    let features = frame.shift.len();
-    let column = |j: usize| match j < features && frame.shift[j] != 0.0 {
-        true => frame.scale[j] * sums.centred(j, features, frame.shift[j]),
-        false => frame.scale[j] * sums.interval(j),
-    };
-    (0..frame.width()).map(column).collect()
 }

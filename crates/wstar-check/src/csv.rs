@@ -9,49 +9,25 @@ use std::borrow::Cow;
 
 use crate::unreadable::Fault;
 
-/// A CSV text and its separator.
-#[derive(Debug, Clone, Copy)]
-pub struct Csv<'a> {
+pub(crate) struct Cell<'a> {
+    /// Its offset, with the quote that opens it.
+    pub(crate) offset: usize,
+    /// Its content, without the blanks around an unquoted cell and with single quotes for doubled ones.
+    pub(crate) content: Cow<'a, str>,
+}
+
+/// A CSV text and its separator, and the offset of the next row.
+pub(crate) struct Csv<'a> {
     text: &'a str,
     delimiter: u8,
     at: usize,
 }
 
-/// The range of a cell's content, without quotes around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
-    start: usize,
-    end: usize,
-    quoted: bool,
-}
-
-impl Cell {
-    /// The offset of the cell, with the quote that opens it.
-    pub fn offset(&self) -> usize {
-        self.start - usize::from(self.quoted)
-    }
-
-    /// The content. Blanks around it are removed unless they are quoted, and doubled quotes are replaced by single ones.
-    pub fn content<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let content = &text[self.start..self.end];
-        match self.quoted {
-            false => Cow::Borrowed(content.trim_ascii()),
-            true if content.contains('"') => Cow::Owned(content.replace("\"\"", "\"")),
-            true => Cow::Borrowed(content),
-        }
-    }
-
-    /// The content without blanks around it, for a number.
-    pub fn trimmed<'a>(&self, text: &'a str) -> &'a str {
-        text[self.start..self.end].trim_ascii()
-    }
-}
-
 /// The text of a file: UTF-8 without NUL bytes, and without the byte order mark that may precede it.
-pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
     let text =
         std::str::from_utf8(bytes).map_err(|error| Fault::new(error.valid_up_to(), "this is not UTF-8"))?;
-    match bytes.iter().position(|byte| *byte == 0) {
+    match text.find('\0') {
         Some(nul) => Err(Fault::new(nul, "a NUL byte")),
         None => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
     }
@@ -59,7 +35,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
 
 impl<'a> Csv<'a> {
     /// The rows of a text with this separator.
-    pub fn new(text: &'a str, delimiter: u8) -> Self {
+    pub(crate) fn new(text: &'a str, delimiter: u8) -> Self {
         Csv {
             text,
             delimiter,
@@ -68,17 +44,27 @@ impl<'a> Csv<'a> {
     }
 
     /// Reads the cells of the next row; `false` at the end of the text.
-    pub fn next(&mut self, cells: &mut Vec<Cell>) -> Result<bool, Fault> {
+    pub(crate) fn next(&mut self, cells: &mut Vec<Cell<'a>>) -> Result<bool, Fault> {
         cells.clear();
-        self.skip_blank_lines();
-        if self.at >= self.text.len() {
-            return Ok(false);
+        let bytes = self.text.as_bytes();
+        // Blank lines.
+        loop {
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\r');
+            let end = self.at + bytes[self.at..].iter().take_while(blank).count();
+            match bytes.get(end) {
+                None => return Ok(false),
+                Some(b'\n') => self.at = end + 1,
+                Some(_) => break,
+            }
         }
         loop {
-            let cell = self.cell()?;
+            let cell = match bytes.get(self.at) {
+                Some(b'"') if self.delimiter != b'\t' => self.quoted()?,
+                _ => self.unquoted(),
+            };
             cells.push(cell);
             // The separator, line end or end of the text that ends the cell is at `self.at`.
-            let byte = self.text.as_bytes().get(self.at);
+            let byte = bytes.get(self.at);
             self.at += usize::from(byte.is_some());
             if byte != Some(&self.delimiter) {
                 return Ok(true);
@@ -86,68 +72,42 @@ impl<'a> Csv<'a> {
         }
     }
 
-    fn skip_blank_lines(&mut self) {
-        let bytes = self.text.as_bytes();
-        loop {
-            let mut end = self.at;
-            while let Some(b' ' | b'\r') = bytes.get(end) {
-                end += 1;
-            }
-            match bytes.get(end) {
-                None => self.at = end,
-                Some(b'\n') => {
-                    self.at = end + 1;
-                    continue;
-                }
-                Some(_) => {}
-            }
-            return;
-        }
-    }
-
     /// Reads one cell and moves to the byte after it.
-    fn cell(&mut self) -> Result<Cell, Fault> {
-        let bytes = self.text.as_bytes();
-        let start = self.at;
-        if bytes.get(start) == Some(&b'"') && self.delimiter != b'\t' {
-            return self.quoted();
-        }
-        let rest = &bytes[start.min(bytes.len())..];
+    fn unquoted(&mut self) -> Cell<'a> {
+        let (offset, rest) = (self.at, &self.text.as_bytes()[self.at..]);
         let length = rest
             .iter()
             .position(|&byte| byte == self.delimiter || byte == b'\n');
-        self.at = start + length.unwrap_or(rest.len());
-        let at_line_end = bytes.get(self.at) != Some(&self.delimiter);
-        let mut end = self.at;
-        if at_line_end && end > start && bytes[end - 1] == b'\r' {
-            end -= 1;
+        self.at += length.unwrap_or(rest.len());
+        let mut cell = &self.text[offset..self.at];
+        if self.text.as_bytes().get(self.at) != Some(&self.delimiter) {
+            cell = cell.strip_suffix('\r').unwrap_or(cell);
         }
-        let mut cell = Cell {
-            start,
-            end,
-            quoted: false,
+        let inside = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+        let inside = inside
+            .map(|inside| inside.replace("\"\"", "\0"))
+            .filter(|inside| !inside.contains('"'));
+        let content = match inside.filter(|_| self.delimiter == b'\t') {
+            Some(inside) => Cow::Owned(inside.replace('\0', "\"")),
+            None => Cow::Borrowed(cell.trim_ascii()),
         };
-        if let Some(inside) = inside_quotes(&self.text[start..end]).filter(|_| self.delimiter == b'\t') {
-            cell = Cell {
-                start: start + 1,
-                end: start + 1 + inside.len(),
-                quoted: true,
-            };
-        }
-        Ok(cell)
+        Cell { offset, content }
     }
 
-    fn quoted(&mut self) -> Result<Cell, Fault> {
-        let bytes = self.text.as_bytes();
-        let open = self.at;
-        let mut close = open + 1;
+    fn quoted(&mut self) -> Result<Cell<'a>, Fault> {
+        let (offset, bytes) = (self.at, self.text.as_bytes());
+        let mut close = offset + 1;
         loop {
             match (bytes.get(close), bytes.get(close + 1)) {
-                (None, _) => return Err(Fault::new(open, "this quote is never closed")),
+                (None, _) => return Err(Fault::new(offset, "this quote is never closed")),
                 (Some(b'"'), Some(b'"')) => close += 2,
                 (Some(b'"'), _) => break,
                 _ => close += 1,
             }
+        }
+        let mut content = Cow::Borrowed(&self.text[offset + 1..close]);
+        if content.contains('"') {
+            content = Cow::Owned(content.replace("\"\"", "\""));
         }
         self.at = close + 1;
         if bytes.get(self.at) == Some(&b'\r') && matches!(bytes.get(self.at + 1), None | Some(b'\n')) {
@@ -157,31 +117,20 @@ impl<'a> Csv<'a> {
             Some(&byte) if byte != self.delimiter && byte != b'\n' => {
                 Err(Fault::new(close + 1, "text follows the closing quote of a cell"))
             }
-            _ => Ok(Cell {
-                start: open + 1,
-                end: close,
-                quoted: true,
-            }),
+            _ => Ok(Cell { offset, content }),
         }
     }
 }
 
-/// What stands between the quotes of a cell of a file with tabs, if it is quoted.
-fn inside_quotes(cell: &str) -> Option<&str> {
-    let inside = cell.strip_prefix('"')?.strip_suffix('"')?;
-    let single = inside.replace("\"\"", "");
-    (!single.contains('"')).then_some(inside)
-}
-
 /// The number that a cell consists of: an optional sign, decimal digits with at most one point, and an optional exponent. It is
 /// rounded to the nearest binary64 number by the standard library. `None` for all other cells.
-pub fn number(cell: &str) -> Option<f64> {
+pub(crate) fn number(cell: &str) -> Option<f64> {
     // Besides decimals the parser of the standard library accepts only the words for infinity and NaN.
     cell.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// Whether a cell denotes a missing value.
-pub fn is_missing(cell: &str) -> bool {
-    let words = ["?", "NA", "N/A", "NaN", "null"];
+pub(crate) fn is_missing(cell: &str) -> bool {
+    let (cell, words) = (cell.trim_ascii(), ["?", "NA", "N/A", "NaN", "null"]);
     cell.is_empty() || words.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }

@@ -40,11 +40,19 @@ pub(crate) fn enclosure(high: f64, low: f64, radius: f64) -> Option<String> {
     if high == 0.0 {
         return (low == 0.0).then(|| format!("0 ± {}", at_most(radius)));
     }
-    // high + low = significand · 10^last, up to one unit of 10^last.
-    let (significand, last) = significand(high, DIGITS)?;
-    let mut value = significand.checked_add(significand_at(low, last)?)?;
-    // Three units cover the rounding of the three numbers.
-    let radius = significand_at(radius, last)?.checked_add(3)?;
+    // The standard library rounds the exact decimal expansion of high to these digits: high = value · 10^last, up to half a unit.
+    let text = format!("{high:.*e}", DIGITS - 1);
+    let (mantissa, exponent) = text.split_once('e')?;
+    let last = exponent.parse::<i32>().ok()? - (DIGITS as i32 - 1);
+    let unit: f64 = format!("1e{last}").parse().ok()?;
+    // Both quotients have a relative error below 3 · 2⁻⁵³, and four units cover the rounding to whole units.
+    let (low, radius) = (low / unit, radius / unit);
+    let radius = (radius + 1e-15 * (low.abs() + radius)).ceil() + 4.0;
+    if !(unit.is_normal() && low.abs() < 1e35 && radius < 1e35) {
+        return None;
+    }
+    let mut value = mantissa.replace('.', "").parse::<i128>().ok()? + low.round() as i128;
+    let radius = radius as i128;
     // The last digits are dropped until the dropped part and the radius are at most half a unit each.
     let (mut unit, mut dropped) = (1i128, 0i32);
     while radius.checked_mul(2)? > unit {
@@ -54,33 +62,6 @@ pub(crate) fn enclosure(high: f64, low: f64, radius: f64) -> Option<String> {
     let (quotient, rest) = (value.div_euclid(unit), value.rem_euclid(unit));
     value = quotient + i128::from(rest >= unit - rest);
     (value != 0).then(|| format!("{} ± 1e{}", plain(value, last + dropped), last + dropped))
-}
-
-/// The decimal significand of a number with this many digits, and the power of ten of its last digit.
-fn significand(value: f64, digits: usize) -> Option<(i128, i32)> {
-    // The standard library rounds the exact decimal expansion to these digits.
-    let text = format!("{value:.*e}", digits - 1);
-    let (mantissa, exponent) = text.split_once('e')?;
-    let integer: i128 = mantissa.replace('.', "").parse().ok()?;
-    Some((integer, exponent.parse::<i32>().ok()? - (digits as i32 - 1)))
-}
-
-/// A number in units of 10^last, to the nearest unit or the next one.
-fn significand_at(value: f64, last: i32) -> Option<i128> {
-    // With all its digits, so that rounding does not change the exponent.
-    let (_, end) = significand(value, DIGITS)?;
-    let digits = end + DIGITS as i32 - last;
-    if value == 0.0 {
-        return Some(0);
-    }
-    if digits <= 0 {
-        return Some(if value > 0.0 { 1 } else { -1 });
-    }
-    let (integer, end) = significand(
-        value,
-        usize::try_from(digits).ok().filter(|digits| *digits <= DIGITS)?,
-    )?;
-    integer.checked_mul(10i128.checked_pow(u32::try_from(end - last).ok()?)?)
 }
 
 /// value · 10^last as a decimal number, in scientific notation if it is long.

@@ -35,7 +35,7 @@ const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 const LOG_2: f64 = 0.694;
 
 /// The constant t and the sign s for which h = t − s·z, and the sign of a/α.
-pub fn residual_of(loss: Loss, y: f64) -> (f64, f64, f64) {
+pub(crate) fn residual_of(loss: Loss, y: f64) -> (f64, f64, f64) {
     match loss {
         Loss::Logistic => (0.0, -y, y),
         Loss::Hinge | Loss::SquaredHinge | Loss::ModifiedHuber => (1.0, y, y),
@@ -44,7 +44,7 @@ pub fn residual_of(loss: Loss, y: f64) -> (f64, f64, f64) {
 }
 
 /// Doubles that bound a closed interval inside of the range of a.
-pub fn range(loss: Loss, c: f64) -> (f64, f64) {
+pub(crate) fn range(loss: Loss, c: f64) -> (f64, f64) {
     match loss {
         Loss::Squared => (f64::NEG_INFINITY, f64::INFINITY),
         Loss::Logistic | Loss::Hinge => (0.0, c),
@@ -52,25 +52,25 @@ pub fn range(loss: Loss, c: f64) -> (f64, f64) {
         Loss::ModifiedHuber => (0.0, 4.0 * c),
         Loss::Absolute => (-c, c),
         Loss::Quantile(_) => {
-            let (below, above) = quantile_ends(loss, c);
+            let (below, above) = ends(loss, c);
             (-below.lo, above.lo)
         }
         Loss::Softmax | Loss::SigmoidMse => (0.0, 0.0),
     }
 }
 
-/// (1 − q)c and qc; for the absolute loss c and c.
-pub fn quantile_ends(loss: Loss, c: f64) -> (Interval, Interval) {
-    let q = Interval::point(if let Loss::Quantile(q) = loss { q } else { 0.5 });
+/// Minus the least a and the greatest a of a loss with kinks: (1 − q)c and qc, for the absolute loss c and c, for the hinge 0 and c.
+pub(crate) fn ends(loss: Loss, c: f64) -> (Interval, Interval) {
     let c = Interval::point(c);
     match loss {
-        Loss::Quantile(_) => ((ONE - q) * c, q * c),
+        Loss::Quantile(q) => ((ONE - Interval::point(q)) * c, q * c),
+        Loss::Hinge => (Interval::ZERO, c),
         _ => (c, c),
     }
 }
 
 /// An interval that contains c·ℓ for all h of an interval.
-pub fn value(loss: Loss, c: f64, h: Interval) -> Interval {
+pub(crate) fn value(loss: Loss, c: f64, h: Interval) -> Interval {
     let at = |end: f64| {
         let h = Interval::point(end);
         match loss {
@@ -90,7 +90,7 @@ pub fn value(loss: Loss, c: f64, h: Interval) -> Interval {
 }
 
 /// An upper bound on FY for all a and h of two intervals; infinite if a may leave its range.
-pub fn defect(loss: Loss, c: f64, a: Interval, h: Interval) -> f64 {
+pub(crate) fn defect(loss: Loss, c: f64, a: Interval, h: Interval) -> f64 {
     let (least, greatest) = range(loss, c);
     let inside = least <= a.lo && a.hi <= greatest || mutant::is(Mutant::NoRange);
     if !(inside && h.lo.is_finite() && h.hi.is_finite()) {
@@ -109,11 +109,12 @@ pub fn defect(loss: Loss, c: f64, a: Interval, h: Interval) -> f64 {
 
 /// The same number, unless a test makes it wrong.
 fn halved(bound: f64) -> f64 {
-    if mutant::is(Mutant::HalfRowDefect) {
-        0.5 * bound
+    let factor = if mutant::is(Mutant::HalfRowDefect) {
+        0.5
     } else {
-        bound
-    }
+        1.0
+    };
+    factor * bound
 }
 
 /// An upper bound on FY for one h.
@@ -125,7 +126,7 @@ fn defect_at(loss: Loss, c: f64, a: Interval, end: f64) -> f64 {
         Loss::Hinge if end >= 0.0 => (weight - a) * h,
         Loss::Hinge => a * -h,
         Loss::Absolute | Loss::Quantile(_) => {
-            let (below, above) = quantile_ends(loss, c);
+            let (below, above) = ends(loss, c);
             if end >= 0.0 {
                 (above - a) * h
             } else {
@@ -154,7 +155,7 @@ fn logistic_entropy(c: Interval, a: Interval, h: Interval) -> Interval {
 }
 
 /// From 0 to an upper bound of pφ(ω), p' = p(1 + ω), given an upper bound of log(1/p).
-pub fn entropy_term(p_dual: Interval, p: Interval, log_inverse: f64) -> Interval {
+pub(crate) fn entropy_term(p_dual: Interval, p: Interval, log_inverse: f64) -> Interval {
     let far = (p_dual * Interval::point(log_inverse.next_up()) + p).hi;
     if p.lo <= 0.0 {
         return Interval::new(0.0, far);
@@ -165,7 +166,7 @@ pub fn entropy_term(p_dual: Interval, p: Interval, log_inverse: f64) -> Interval
 }
 
 /// a for the slope of the loss at h: any double of the range, of which nothing is required.
-pub fn slope(loss: Loss, c: f64, h: f64) -> f64 {
+pub(crate) fn slope(loss: Loss, c: f64, h: f64) -> f64 {
     let (least, greatest) = range(loss, c);
     let a = match loss {
         Loss::Squared => c * h,
@@ -182,7 +183,7 @@ pub fn slope(loss: Loss, c: f64, h: f64) -> f64 {
 }
 
 /// cℓ'' at a point with the multiplier a.
-pub fn curvature(loss: Loss, c: f64, a: f64, h: f64) -> f64 {
+pub(crate) fn curvature(loss: Loss, c: f64, a: f64, h: f64) -> f64 {
     match loss {
         Loss::Squared => c,
         Loss::Logistic => a * ((c - a) / c),
@@ -193,7 +194,7 @@ pub fn curvature(loss: Loss, c: f64, a: f64, h: f64) -> f64 {
 }
 
 /// How far a row takes part in moves onto the equality constraints: any number of at least 0, and 0 at the ends of the range.
-pub fn slack(loss: Loss, c: f64, a: f64) -> f64 {
+pub(crate) fn slack(loss: Loss, c: f64, a: f64) -> f64 {
     let (least, greatest) = range(loss, c);
     match loss {
         Loss::Squared => c,
@@ -204,7 +205,7 @@ pub fn slack(loss: Loss, c: f64, a: f64) -> f64 {
 }
 
 /// a for a stored share: the position of −α/c between the ends of the slopes, or s/(1 − s) from the only finite end, or α/c.
-pub fn of_share(loss: Loss, c: f64, y: f64, share: f64) -> f64 {
+pub(crate) fn of_share(loss: Loss, c: f64, y: f64, share: f64) -> f64 {
     let (least, greatest) = range(loss, c);
     let a = match loss {
         Loss::Squared => c * share,

@@ -1,34 +1,52 @@
 //! The rows of a problem in memory: dense, or in compressed sparse rows (CSR).
 
 /// The design matrix X, without the column of ones that an intercept adds.
-pub struct Design {
-    /// The number of columns.
-    pub features: usize,
+pub(crate) struct Design {
+    pub(crate) features: usize,
     /// Row i holds the entries from `starts[i]` to `starts[i + 1]`.
-    pub starts: Vec<usize>,
+    pub(crate) starts: Vec<usize>,
     /// The column of each entry, increasing within a row. Empty if the matrix is dense: row i then holds all features in order.
-    pub columns: Vec<u32>,
-    /// The entries.
-    pub values: Vec<f64>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f64>,
 }
 
-/// One row of a design matrix.
 #[derive(Clone, Copy)]
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// The columns of the entries, or nothing if the row is dense.
-    pub columns: Option<&'a [u32]>,
-    /// The entries.
-    pub values: &'a [f64],
+    pub(crate) columns: Option<&'a [u32]>,
+    pub(crate) values: &'a [f64],
 }
 
 impl Design {
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn empty(features: usize) -> Design {
+        let (starts, columns, values) = (vec![0], Vec::new(), Vec::new());
+        Design {
+            features,
+            starts,
+            columns,
+            values,
+        }
+    }
+
+    /// Appends a value to the last row: the next column of a dense row, or this column of a sparse one, where zeros are left out.
+    #[inline]
+    pub(crate) fn put(&mut self, column: usize, value: f64, sparse: bool) {
+        if sparse && value == 0.0 {
+            return;
+        }
+        self.values.push(value);
+        self.columns.extend(sparse.then_some(column as u32));
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        self.starts.push(self.values.len());
+    }
+
+    pub(crate) fn rows(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Row `i`.
-    pub fn row(&self, i: usize) -> Row<'_> {
+    pub(crate) fn row(&self, i: usize) -> Row<'_> {
         let span = self.starts[i]..self.starts[i + 1];
         Row {
             columns: (!self.columns.is_empty()).then(|| &self.columns[span.clone()]),
@@ -37,7 +55,7 @@ impl Design {
     }
 
     /// Whether the indices describe a matrix: no access to a row of a well-formed matrix fails.
-    pub fn is_well_formed(&self) -> bool {
+    pub(crate) fn is_well_formed(&self) -> bool {
         let dense = self.columns.is_empty() && !self.values.is_empty();
         let fits = |pair: &[usize]| pair[0] <= pair[1] && (!dense || pair[1] - pair[0] == self.features);
         let increasing = |row: Row<'_>| {
@@ -54,12 +72,16 @@ impl Design {
 }
 
 impl<'a> Row<'a> {
-    /// The entries with their columns.
-    pub fn entries(self) -> impl Iterator<Item = (usize, f64)> + 'a {
+    pub(crate) fn entries(self) -> impl Iterator<Item = (usize, f64)> + 'a {
         let column = move |k: usize| self.columns.map_or(k, |columns| columns[k] as usize);
         self.values
             .iter()
             .enumerate()
             .map(move |(k, &value)| (column(k), value))
+    }
+
+    /// x̃·v for the parameters of one output, rounded.
+    pub(crate) fn along(self, features: usize, v: &[f64]) -> f64 {
+        self.entries().map(|(j, x)| v[j] * x).sum::<f64>() + v.get(features).unwrap_or(&0.0)
     }
 }

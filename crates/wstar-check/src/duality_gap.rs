@@ -4,17 +4,18 @@
 //! Stated numbers are rounded sums. They may deviate from proved ones by 1e-9 of the scale of the relative gap.
 
 use crate::active_set;
+use crate::arithmetic::{Interval, larger};
 use crate::base64;
 use crate::decimal::{at_most, enclosure, interval};
 use crate::digits::{self, Digits};
 use crate::gap::{self, Gap, Hints};
-use crate::json::{Node, number};
+use crate::json::{Node, array, number, object};
 use crate::model::Model;
 use crate::problem::{Intercept, Loss, Problem};
 use crate::reduction::{Part, Reduction};
 use crate::regularized::Settings;
 use crate::training_rows::TrainingRows;
-use crate::unreadable::{Reading, Unreadable};
+use crate::unreadable::{Reading, require};
 use crate::verdict::{Options, Verdict};
 
 /// The largest deviation of a stated number that rounding explains. Heuristic: the errors of long sums of rounded terms are
@@ -22,10 +23,8 @@ use crate::verdict::{Options, Verdict};
 const ROUNDING: f64 = 1e-9;
 
 /// What a model file claims about one subproblem.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// P.
-    pub primal: f64,
+pub(crate) struct Claim {
+    pub(crate) primal: f64,
     dual: f64,
     gap: f64,
     relative_gap: f64,
@@ -35,15 +34,9 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Reads the claims about all subproblems.
-    pub fn read_all(model: &Model) -> Reading<Vec<Claim>> {
-        let certificate = model.root().field("certificate")?;
-        certificate
-            .field("parts")?
-            .items()?
-            .iter()
-            .map(Claim::read)
-            .collect()
+    pub(crate) fn read_all(model: &Model) -> Reading<Vec<Claim>> {
+        let parts = model.root().field("certificate")?.field("parts")?;
+        parts.items()?.iter().map(Claim::read).collect()
     }
 
     fn read(part: &Node<'_>) -> Reading<Claim> {
@@ -53,70 +46,43 @@ impl Claim {
             Some(_) => return Err(point.refuse("an unknown dual point")),
             None => stored_shares(&point.field("stored")?)?,
         };
-        let direction = part.optional("direction")?;
+        let number = |name: &str| part.field(name)?.number();
         Ok(Claim {
-            primal: part.field("primal")?.number()?,
-            dual: part.field("dual")?.number()?,
-            gap: part.field("gap")?.number()?,
-            relative_gap: part.field("relative_gap")?.number()?,
-            tol: part.field("tol")?.number()?,
+            primal: number("primal")?,
+            dual: number("dual")?,
+            gap: number("gap")?,
+            relative_gap: number("relative_gap")?,
+            tol: number("tol")?,
             rows: part.field("rows")?.count()?,
             hints: Hints {
                 shares,
-                direction: direction.map(|node| node.numbers()).transpose()?,
+                direction: part.maybe("direction", |node| node.numbers())?,
             },
         })
     }
 
     /// Objections to what is claimed about a subproblem with `rows` rows of positive weight.
-    fn objections(&self, settings: &Settings, rows: u64, gap: &Gap) -> Vec<String> {
-        let (low, high) = gap.primal;
-        let slack = ROUNDING * gap.scale.max(high.abs());
-        let close = |scale: f64| {
-            (self.gap / scale - self.relative_gap).abs() <= ROUNDING + 1e-6 * self.relative_gap.abs()
-        };
-        let known = gap.gap.is_finite();
-        [
-            (
-                self.rows == rows,
-                format!("the claim is about {} rows, and these are {rows}", self.rows),
-            ),
-            (
-                self.tol == settings.tol,
-                format!(
-                    "the tolerance is {:?} in the claim and {:?} in the settings",
-                    self.tol, settings.tol
-                ),
-            ),
-            (
-                !known || (self.primal >= low - slack && self.primal <= high + slack),
-                format!(
-                    "P is stated to be {:?}, and lies between {low:?} and {high:?}",
-                    self.primal
-                ),
-            ),
-            (
-                !known || self.dual <= high + slack,
-                format!(
-                    "the lower bound {:?} is stated, and P is at most {high:?}",
-                    self.dual
-                ),
-            ),
-            (
-                !known || (self.gap >= -slack && (self.primal - self.dual - self.gap).abs() <= slack),
-                format!("the stated gap {:?} is not P − D", self.gap),
-            ),
-            (
-                !known || close(gap.scale) || close(self.primal.abs().max(1.0)),
-                format!(
-                    "the stated relative gap {:?} is not the gap divided by its scale",
-                    self.relative_gap
-                ),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(agrees, objection)| (!agrees).then_some(objection))
-        .collect()
+    fn objections(&self, settings: &Settings, rows: u64, proved: &Gap, mut object: impl FnMut(bool, String)) {
+        let (stated, chosen, tol) = (self.rows, settings.tol, self.tol);
+        let message = format!("the claim is about {stated} rows, and these are {rows}");
+        object(stated == rows, message);
+        let message = format!("the tolerance is {tol:?} in the claim and {chosen:?} in the settings");
+        object(tol == chosen, message);
+        if !proved.gap.is_finite() {
+            return;
+        }
+        let (primal, dual, gap, relative) = (self.primal, self.dual, self.gap, self.relative_gap);
+        let Interval { lo, hi } = proved.primal;
+        let slack = ROUNDING * proved.scale.max(hi.abs());
+        let message = format!("P is stated to be {primal:?}, and lies between {lo:?} and {hi:?}");
+        object(primal >= lo - slack && primal <= hi + slack, message);
+        let message = format!("the lower bound {dual:?} is stated, and P is at most {hi:?}");
+        object(dual <= hi + slack, message);
+        let is_difference = gap >= -slack && (primal - dual - gap).abs() <= slack;
+        object(is_difference, format!("the stated gap {gap:?} is not P − D"));
+        let close = |scale: f64| (gap / scale - relative).abs() <= ROUNDING + 1e-6 * relative.abs();
+        let message = format!("the stated relative gap {relative:?} is not the gap divided by its scale");
+        object(close(proved.scale) || close(primal.abs().max(1.0)), message);
     }
 }
 
@@ -124,24 +90,18 @@ impl Claim {
 fn stored_shares(stored: &Node<'_>) -> Reading<Vec<(u64, f64)>> {
     let damaged = || stored.refuse("the stored multipliers are damaged");
     let decoded = |name: &str| base64::decode(stored.field(name)?.text()?).ok_or_else(damaged);
-    let (rows, shares) = (decoded("rows")?, decoded("shares")?);
+    let (rows, bytes) = (decoded("rows")?, decoded("shares")?);
     let rows = row_indices(&rows).ok_or_else(damaged)?;
-    let coarse = stored.field("coarse")?.boolean()?;
-    let (halves, half_rest) = shares.as_chunks::<2>();
-    let (doubles, double_rest) = shares.as_chunks::<8>();
-    let whole = f64::from(u16::MAX);
-    let shares: Vec<f64> = match coarse {
-        true => halves
-            .iter()
-            .map(|bytes| f64::from(u16::from_le_bytes(*bytes)) / whole)
-            .collect(),
-        false => doubles.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect(),
+    let ((halves, half_rest), (doubles, double_rest)) = (bytes.as_chunks::<2>(), bytes.as_chunks::<8>());
+    let fraction = |half: &[u8; 2]| f64::from(u16::from_le_bytes(*half)) / f64::from(u16::MAX);
+    let double = |double: &[u8; 8]| f64::from_le_bytes(*double);
+    let (shares, rest): (Vec<f64>, _) = match stored.field("coarse")?.boolean()? {
+        true => (halves.iter().map(fraction).collect(), half_rest),
+        false => (doubles.iter().map(double).collect(), double_rest),
     };
-    let rest = if coarse { half_rest } else { double_rest };
-    if !rest.is_empty() || rows.len() != shares.len() || shares.iter().any(|share| !share.is_finite()) {
-        return Err(damaged());
-    }
-    Ok(rows.into_iter().zip(shares).collect())
+    let fits = rest.is_empty() && rows.len() == shares.len() && shares.iter().all(|share| share.is_finite());
+    let shares = || rows.into_iter().zip(shares).collect();
+    fits.then(shares).ok_or_else(damaged)
 }
 
 /// Row indices from their differences, the first one from 0; `None` unless they increase strictly.
@@ -165,22 +125,17 @@ fn row_indices(bytes: &[u8]) -> Option<Vec<u64>> {
     (shift == 0).then_some(rows)
 }
 
-/// What is proved about one subproblem.
 struct Proof {
-    part: Part,
     rows: u64,
     gap: Gap,
     digits: Option<Digits>,
 }
 
-/// Checks the claim.
 pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Reading<Verdict> {
     let settings = Settings::read(&model.root().field("settings")?)?;
-    if settings.firth || settings.loss == Loss::SigmoidMse {
-        return Err(Unreadable::new(
-            "no gap can be claimed for this objective, which is not convex",
-        ));
-    }
+    let convex = !settings.firth && settings.loss != Loss::SigmoidMse;
+    let refusal = "no gap can be claimed for this objective, which is not convex";
+    require(convex, || refusal)?;
     let (claims, planes) = (Claim::read_all(model)?, model.hyperplanes()?);
     let reduction = Reduction::new(&settings, &model.schema, planes.len(), rows)?;
     let tol = options.tol.unwrap_or(settings.tol);
@@ -194,30 +149,25 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
         let point = reduction.point(index, &planes);
         let (targets, weights) = (part.targets(rows), reduction.weights(part, rows));
         let sub = reduction.subproblem(rows, &targets, &weights, &point)?;
-        let claim = claims.get(index);
-        let hints = claim.map(|claim| claim.hints.clone()).unwrap_or_default();
+        let (claim, no_hints) = (claims.get(index), Hints::default());
         let proof = Proof {
-            part,
-            rows: weights.iter().filter(|weight| **weight > 0.0).count() as u64,
-            gap: gap::prove(&sub, &point, &hints),
+            rows: sub.rows().count() as u64,
+            gap: gap::prove(&sub, &point, claim.map_or(&no_hints, |claim| &claim.hints)),
             digits: match options.digits {
                 true => digits::prove(&sub, &point).or_else(|| active_set::prove(&sub, &point)),
                 false => None,
             },
         };
-        let objections = claim.map(|claim| claim.objections(&settings, proof.rows, &proof.gap));
-        for objection in objections.into_iter().flatten() {
-            verdict
-                .objections
-                .push(format!("subproblem {}: {objection}", index + 1));
+        if let Some(claim) = claim {
+            claim.objections(&settings, proof.rows, &proof.gap, |agrees, objection| {
+                verdict.object_unless(agrees, format!("subproblem {}: {objection}", index + 1));
+            });
         }
         // A relative gap that is not a number is not within the tolerance.
         let within = Some(proof.gap.relative <= tol);
         verdict.state(part.label(model.classes()), describe(&proof), within);
         if options.digits {
-            for (label, what) in digit_lines(model, &reduction, &proof) {
-                verdict.state(label, what, None);
-            }
+            state_digits(model, &reduction, part, &proof, &mut verdict);
         }
         proofs.push(proof);
     }
@@ -228,64 +178,50 @@ pub(crate) fn check(model: &Model, rows: &TrainingRows, options: Options) -> Rea
 /// The result for all subproblems together, and the fields for JSON.
 fn conclude(model: &Model, proofs: &[Proof], tol: f64, given: bool, verdict: &mut Verdict) -> Reading<()> {
     let gaps = || proofs.iter().map(|proof| &proof.gap);
-    let worst = gaps()
-        .map(|gap| gap.relative)
-        .fold(0.0, crate::arithmetic::larger);
-    let origin = if given { "given" } else { "of the model file" };
-    verdict.summary = match worst.is_finite() {
-        true => format!(
-            "the relative gap is at most {}; the tolerance is {tol:e} ({origin})",
-            at_most(worst)
-        ),
-        false => format!("no bound on the relative gap is known; the tolerance is {tol:e} ({origin})"),
+    let worst = gaps().map(|gap| gap.relative).fold(0.0, larger);
+    let bound = match worst.is_finite() {
+        true => format!("the relative gap is at most {}", at_most(worst)),
+        false => "no bound on the relative gap is known".into(),
     };
-    // A sum of n bounds is rounded up by n units in the last place.
-    let up = 1.0 + f64::EPSILON * (proofs.len() + 1) as f64;
-    let sum = |of: fn(&Gap) -> f64| gaps().map(of).sum::<f64>();
-    let (lower, upper) = (sum(|gap| gap.primal.0) / up, sum(|gap| gap.primal.1) * up);
-    let slack = ROUNDING * sum(|gap| gap.scale.max(gap.primal.1.abs()));
-    let stated = model.root().field("fit")?.optional("objective")?;
-    if let Some(stated) = stated
-        .map(|node| node.number())
-        .transpose()?
-        .filter(|_| worst.is_finite())
-    {
-        let agrees = stated >= lower - slack && stated <= upper + slack;
-        verdict.object_unless(
-            agrees,
-            format!("the objective is stated to be {stated:?}, and lies between {lower:?} and {upper:?}"),
-        );
+    let origin = if given { "given" } else { "of the model file" };
+    verdict.summary = format!("{bound}; the tolerance is {tol:e} ({origin})");
+    let primal: Interval = gaps().map(|gap| gap.primal).sum();
+    let slack = ROUNDING * gaps().map(|gap| gap.scale.max(gap.primal.hi.abs())).sum::<f64>();
+    let fit = model.root().field("fit")?;
+    let stated = fit.maybe("objective", |node| node.number())?;
+    if let Some(stated) = stated.filter(|_| worst.is_finite()) {
+        verdict.compare("the objective", stated, primal, slack);
     }
-    let ends = format!("{{\"lower\":{},\"upper\":{}}}", number(lower), number(upper));
+    let gap: Interval = gaps().map(|gap| Interval::point(gap.gap)).sum();
+    let primal = object([("lower", number(primal.lo)), ("upper", number(primal.hi))]);
     verdict.fields = vec![
-        ("gap", number(sum(|gap| gap.gap) * up)),
+        ("gap", number(gap.hi)),
         ("relative_gap", number(worst)),
-        ("primal", ends),
+        ("primal", primal),
         ("tol", number(tol)),
-        (
-            "parts",
-            format!("[{}]", proofs.iter().map(part_json).collect::<Vec<_>>().join(",")),
-        ),
+        ("parts", array(proofs.iter().map(part_json))),
     ];
     Ok(())
 }
 
-/// What is proved about a subproblem in words.
 fn describe(proof: &Proof) -> String {
-    let bounds = match proof.gap.gap.is_finite() {
-        true => format!(
-            "P − inf P at most {}; divided by max(P, min(1, 2⁻²⁰·S)) at most {}",
-            at_most(proof.gap.gap),
-            at_most(proof.gap.relative)
-        ),
-        false => "no bound on P − inf P is known".into(),
-    };
-    let distance = proof.gap.distance;
-    let distance = distance.map_or(String::new(), |bound| {
-        format!("; ‖w − w*‖ at most {}", at_most(bound))
-    });
-    let primal = interval(proof.gap.primal);
-    format!("{} rows: P {primal}; {bounds}{distance}", proof.rows)
+    let gap = &proof.gap;
+    let mut text = format!(
+        "{} rows: P {}; ",
+        proof.rows,
+        interval((gap.primal.lo, gap.primal.hi))
+    );
+    match gap.gap.is_finite() {
+        true => {
+            let (gap, relative) = (at_most(gap.gap), at_most(gap.relative));
+            text += &format!("P − inf P at most {gap}; divided by max(P, σ·S) at most {relative}");
+        }
+        false => text += "no bound on P − inf P is known",
+    }
+    if let Some(distance) = gap.distance {
+        text += &format!("; ‖w − w*‖ at most {}", at_most(distance));
+    }
+    text
 }
 
 pub(crate) fn objective(problem: &Problem, c: f64) -> String {
@@ -314,82 +250,64 @@ pub(crate) fn objective(problem: &Problem, c: f64) -> String {
     format!("P = {penalty}Σ cᵢ ℓ(yᵢ, zᵢ), ℓ = {loss}, C = {c}, {intercept}")
 }
 
-/// The names of the parameters of a subproblem.
-fn names(model: &Model, reduction: &Reduction, proof: &Proof) -> Vec<String> {
-    let outputs = if proof.part == Part::Every {
-        model.classes().len()
-    } else {
-        1
-    };
-    let features = model.schema.feature_names();
-    let mut names = Vec::new();
-    for output in 0..outputs {
-        let class = match outputs {
-            1 => String::new(),
-            _ => format!("{}: ", model.classes()[output]),
-        };
-        names.extend(features.iter().map(|feature| format!("{class}{feature}")));
-        if reduction.problem.intercept != Intercept::Absent {
-            names.push(format!("{class}(intercept)"));
+fn names(model: &Model, reduction: &Reduction, part: Part) -> Vec<String> {
+    let mut of_output = model.schema.feature_names();
+    of_output.extend((reduction.problem.intercept != Intercept::Absent).then(|| "(intercept)".into()));
+    match part {
+        Part::Every => {
+            let named = |class| of_output.iter().map(move |name| format!("{class}: {name}"));
+            model.classes().iter().flat_map(named).collect()
         }
+        _ => of_output,
     }
-    names
 }
 
-fn digit_lines(model: &Model, reduction: &Reduction, proof: &Proof) -> Vec<(String, String)> {
-    let Some(Digits {
-        centre,
-        radius,
-        standard_errors,
-    }) = &proof.digits
-    else {
-        return vec![("digits".into(), "no digits of the optimum are proved".into())];
+/// States what is proved about the optimum of a subproblem.
+fn state_digits(model: &Model, reduction: &Reduction, part: Part, proof: &Proof, verdict: &mut Verdict) {
+    let Some(digits) = &proof.digits else {
+        return verdict.state("digits", "no digits of the optimum are proved", None);
     };
-    let names = names(model, reduction, proof);
-    let mut lines = vec![(
-        "digits".into(),
-        match model.schema.factors.is_empty() {
-            true => "the optimum is unique, and its parameters are".into(),
-            false => "the optimum is unique, and its parameters for the standardised columns are".into(),
-        },
-    )];
-    for (j, (&(high, low), &radius)) in centre.iter().zip(radius).enumerate() {
-        let name = names.get(j).map_or("", String::as_str);
-        let value =
-            enclosure(high, low, radius).unwrap_or_else(|| format!("0 ± {}", at_most(high.abs() + radius)));
-        let error = standard_errors.as_ref().and_then(|errors| errors.get(j));
-        let error = error.map_or(String::new(), |&ends| {
-            format!(", standard error {}", interval(ends))
-        });
-        lines.push((String::new(), format!("{name} = {value}{error}")));
+    let scaled = !model.schema.factors.is_empty();
+    let columns = if scaled {
+        " for the standardised columns"
+    } else {
+        ""
+    };
+    let text = format!("the optimum is unique, and its parameters{columns} are");
+    verdict.state("digits", text, None);
+    for (j, name) in names(model, reduction, part).iter().enumerate() {
+        let ((high, low), radius) = (digits.centre[j], digits.radius[j]);
+        let value = enclosure(high, low, radius);
+        let value = value.unwrap_or_else(|| format!("0 ± {}", at_most(high.abs() + radius)));
+        let mut text = format!("{name} = {value}");
+        if let Some(errors) = &digits.standard_errors {
+            text += &format!(", standard error {}", interval((errors[j].lo, errors[j].hi)));
+        }
+        verdict.state("", text, None);
     }
-    lines
 }
 
-fn pairs<'a>(values: impl Iterator<Item = &'a (f64, f64)>) -> String {
-    let pair = |(a, b): &(f64, f64)| format!("[{},{}]", number(*a), number(*b));
-    format!("[{}]", values.map(pair).collect::<Vec<_>>().join(","))
-}
-
-/// What is proved about a subproblem as JSON.
 fn part_json(proof: &Proof) -> String {
-    let digits = proof.digits.as_ref().map_or("null".into(), |digits| {
-        let radius: Vec<String> = digits.radius.iter().map(|radius| number(*radius)).collect();
+    let pair = |a: f64, b: f64| array([a, b].map(number));
+    let of_digits = |digits: &Digits| {
         let errors = digits.standard_errors.as_ref();
-        format!(
-            "{{\"centre\":{},\"radius\":[{}],\"standard_errors\":{}}}",
-            pairs(digits.centre.iter()),
-            radius.join(","),
-            errors.map_or("null".into(), |errors| pairs(errors.iter()))
-        )
-    });
-    format!(
-        "{{\"rows\":{},\"primal\":[{},{}],\"gap\":{},\"relative_gap\":{},\"distance\":{},\"digits\":{digits}}}",
-        proof.rows,
-        number(proof.gap.primal.0),
-        number(proof.gap.primal.1),
-        number(proof.gap.gap),
-        number(proof.gap.relative),
-        proof.gap.distance.map_or("null".into(), number)
-    )
+        let errors = errors.map(|errors| array(errors.iter().map(|se| pair(se.lo, se.hi))));
+        let centre = array(digits.centre.iter().map(|&(high, low)| pair(high, low)));
+        let radius = array(digits.radius.iter().map(|&radius| number(radius)));
+        let errors = errors.unwrap_or("null".into());
+        object([
+            ("centre", centre),
+            ("radius", radius),
+            ("standard_errors", errors),
+        ])
+    };
+    let (gap, digits) = (&proof.gap, proof.digits.as_ref().map(of_digits));
+    object([
+        ("rows", proof.rows.to_string()),
+        ("primal", pair(gap.primal.lo, gap.primal.hi)),
+        ("gap", number(gap.gap)),
+        ("relative_gap", number(gap.relative)),
+        ("distance", gap.distance.map_or("null".into(), number)),
+        ("digits", digits.unwrap_or("null".into())),
+    ])
 }

@@ -18,8 +18,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::arithmetic::{Interval, U};
-use crate::mutant::{self, Mutant};
+use crate::arithmetic::{Interval, ONE, U};
+use crate::mutant::Mutant;
 
 const EXP_ERROR: f64 = 4.0 * U;
 const LOG_ERROR: f64 = 256.0 * U;
@@ -30,23 +30,16 @@ const LN2: Interval = Interval {
     lo: LN_2,
     hi: LN_2.next_up(),
 };
-/// 1/k! for k = 13, …, 0.
-const INVERSE_FACTORIALS: [f64; 14] = [
-    1.0 / 6227020800.0,
-    1.0 / 479001600.0,
-    1.0 / 39916800.0,
-    1.0 / 3628800.0,
-    1.0 / 362880.0,
-    1.0 / 40320.0,
-    1.0 / 5040.0,
-    1.0 / 720.0,
-    1.0 / 120.0,
-    1.0 / 24.0,
-    1.0 / 6.0,
-    0.5,
-    1.0,
-    1.0,
-];
+/// 1/k! for k = 0, …, 13, rounded; k! is exact.
+const INVERSE_FACTORIALS: [f64; 14] = {
+    let (mut inverses, mut factorial, mut k) = ([1.0; 14], 1.0, 1);
+    while k < 14 {
+        factorial *= k as f64;
+        inverses[k] = 1.0 / factorial;
+        k += 1;
+    }
+    inverses
+};
 
 /// e^x for −700 ≤ x ≤ 0.
 fn exp_rounded(x: f64) -> f64 {
@@ -54,24 +47,19 @@ fn exp_rounded(x: f64) -> f64 {
     const LO: f64 = 1.908_214_929_270_587_7e-10;
     let k = (x * std::f64::consts::LOG2_E).round();
     let r = (x - k * HI) - k * LO;
-    let series = INVERSE_FACTORIALS
-        .iter()
-        .fold(0.0, |sum, coefficient| coefficient + sum * r);
+    let coefficients = INVERSE_FACTORIALS.iter().rev();
+    let series = coefficients.fold(0.0, |sum, coefficient| coefficient + sum * r);
     series * f64::from_bits(((1023 + k as i64) as u64) << 52)
 }
 
 /// A proved interval around a computed positive number.
 fn relative(x: f64, error: f64) -> Interval {
-    let error = if mutant::is(Mutant::TinyRoundoff) {
-        0.0
-    } else {
-        error
-    };
-    Interval::point(x) * Interval::new(1.0 - error, 1.0 + error)
+    let errors = Interval::new(-error, error).unless(Mutant::TinyRoundoff);
+    Interval::point(x) * (ONE + errors)
 }
 
 /// e^x of the numbers of an interval that are at most 0.
-pub fn exp_of_negative(x: Interval) -> Interval {
+pub(crate) fn exp_of_negative(x: Interval) -> Interval {
     let lo = match x.lo >= -700.0 {
         true => relative(exp_rounded(x.lo.min(0.0)), EXP_ERROR).lo,
         false => 0.0,
@@ -111,32 +99,26 @@ fn log1p_of(x: f64) -> Interval {
         }
         let k = ((end.to_bits() >> 52) & 0x7ff) as i64 - 1023;
         let f = f64::from_bits((end.to_bits() & ((1 << 52) - 1)) | (1023 << 52)) - 1.0;
-        let fraction = if f == 0.0 {
-            Interval::ZERO
-        } else {
-            relative(log1p_rounded(f), LOG_ERROR)
-        };
+        let fraction = relative(log1p_rounded(f), LOG_ERROR);
         k as f64 * LN2 + fraction
     };
     of_end(whole.lo).hull(of_end(whole.hi))
 }
 
 /// log(1 + x) of the numbers of an interval that are at least 0.
-pub fn log1p(x: Interval) -> Interval {
+pub(crate) fn log1p(x: Interval) -> Interval {
     let lo = log1p_of(x.lo.max(0.0));
     if x.lo == x.hi {
         return lo;
     }
-    let hi = if x.hi.is_finite() {
-        log1p_of(x.hi.max(0.0))
-    } else {
-        Interval::WHOLE
-    };
-    Interval::new(lo.lo, hi.hi)
+    match x.hi.is_finite() {
+        true => Interval::new(lo.lo, log1p_of(x.hi.max(0.0)).hi),
+        false => Interval::new(lo.lo, f64::INFINITY),
+    }
 }
 
 /// log x of an interval of positive numbers: log(1 + (x − 1)) for x ≥ 1, otherwise −log(1 + (1/x − 1)).
-pub fn log(x: Interval) -> Interval {
+pub(crate) fn log(x: Interval) -> Interval {
     let one = Interval::point(1.0);
     let of_end = |end: f64| match (end > 0.0 && end.is_finite(), end >= 1.0) {
         (false, _) => Interval::WHOLE,

@@ -1,7 +1,7 @@
 //! A strict parser of JSON (RFC 8259). Numbers become the nearest binary64 number; those beyond its range, repeated names in
 //! an object, and nesting deeper than 64 levels are refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::training_rows::in_range;
 use crate::unreadable::{Fault, Reading, Unreadable, shown};
@@ -9,25 +9,26 @@ use crate::unreadable::{Fault, Reading, Unreadable, shown};
 /// The deepest nesting of arrays and objects. Cap: it bounds the depth of the recursion.
 const DEEPEST: usize = 64;
 
-/// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// `null`.
+pub(crate) enum Value {
     Null,
-    /// `true` or `false`.
     Boolean(bool),
-    /// A number.
     Number(f64),
-    /// A string.
     Text(String),
-    /// An array.
     Array(Vec<Value>),
-    /// An object.
     Object(BTreeMap<String, Value>),
 }
 
-/// Parses a document.
-pub fn parse(text: &str) -> Result<Value, Fault> {
+impl Value {
+    fn as_number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
@@ -49,16 +50,30 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn fault(&self, message: &str) -> Fault {
-        match self.at < self.bytes.len() {
-            true => Fault::new(self.at, message),
-            false => Fault::new(self.at, "the document ends early"),
-        }
+        let at_end = self.at >= self.bytes.len();
+        Fault::new(
+            self.at,
+            if at_end {
+                "the document ends early"
+            } else {
+                message
+            },
+        )
+    }
+
+    fn expect(&self, holds: bool, message: &str) -> Result<(), Fault> {
+        holds.then_some(()).ok_or_else(|| self.fault(message))
+    }
+
+    /// Skips bytes of a kind, and counts them.
+    fn skip(&mut self, kind: impl Fn(&u8) -> bool) -> usize {
+        let count = self.bytes[self.at..].iter().take_while(|byte| kind(byte)).count();
+        self.at += count;
+        count
     }
 
     fn skip_blanks(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
+        self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     }
 
     /// Consumes this byte if it is the next one.
@@ -83,83 +98,70 @@ impl Parser<'_> {
     }
 
     fn word(&mut self) -> Result<Value, Fault> {
-        for (word, value) in [
+        let boolean = Value::Boolean;
+        let words = [
             ("null", Value::Null),
-            ("true", Value::Boolean(true)),
-            ("false", Value::Boolean(false)),
-        ] {
-            if self.bytes[self.at..].starts_with(word.as_bytes()) {
-                self.at += word.len();
-                return Ok(value);
-            }
-        }
-        Err(self.fault("a value is expected"))
+            ("true", boolean(true)),
+            ("false", boolean(false)),
+        ];
+        let found = words
+            .into_iter()
+            .find(|(word, _)| self.text[self.at..].starts_with(word));
+        let (word, value) = found.ok_or_else(|| self.fault("a value is expected"))?;
+        self.at += word.len();
+        Ok(value)
     }
 
     fn object(&mut self, depth: usize) -> Result<Value, Fault> {
-        self.at += 1;
         let mut fields = BTreeMap::new();
-        self.skip_blanks();
-        if self.take(b'}') {
-            return Ok(Value::Object(fields));
-        }
-        loop {
-            self.skip_blanks();
-            let start = self.at;
-            if self.bytes.get(start) != Some(&b'"') {
-                return Err(self.fault("the name of a field is expected"));
-            }
-            let name = self.string()?;
-            self.skip_blanks();
-            if !self.take(b':') {
-                return Err(self.fault("a colon is expected"));
-            }
-            let value = self.value(depth + 1)?;
-            if fields.contains_key(&name) {
-                return Err(Fault::new(
-                    start,
-                    format!("the field {} is repeated", shown(&name)),
-                ));
-            }
-            fields.insert(name, value);
-            self.skip_blanks();
-            if self.take(b'}') {
-                return Ok(Value::Object(fields));
-            }
-            if !self.take(b',') {
-                return Err(self.fault("a comma or the end of the object is expected"));
-            }
-        }
+        self.list(b'}', |parser| {
+            parser.skip_blanks();
+            let start = parser.at;
+            let is_name = parser.bytes.get(start) == Some(&b'"');
+            parser.expect(is_name, "the name of a field is expected")?;
+            let name = parser.string()?;
+            parser.skip_blanks();
+            let colon = parser.take(b':');
+            parser.expect(colon, "a colon is expected")?;
+            let value = parser.value(depth + 1)?;
+            let repeated = || Fault::new(start, format!("the field {} is repeated", shown(&name)));
+            fields
+                .insert(name.clone(), value)
+                .map_or(Ok(()), |_| Err(repeated()))
+        })?;
+        Ok(Value::Object(fields))
     }
 
     fn array(&mut self, depth: usize) -> Result<Value, Fault> {
-        self.at += 1;
         let mut items = Vec::new();
+        self.list(b']', |parser| {
+            items.push(parser.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(Value::Array(items))
+    }
+
+    /// Reads items with commas between them, from the opening bracket to the closing one.
+    fn list(&mut self, end: u8, mut item: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        self.at += 1;
         self.skip_blanks();
-        if self.take(b']') {
-            return Ok(Value::Array(items));
+        if self.take(end) {
+            return Ok(());
         }
         loop {
-            items.push(self.value(depth + 1)?);
+            item(self)?;
             self.skip_blanks();
-            if self.take(b']') {
-                return Ok(Value::Array(items));
+            if self.take(end) {
+                return Ok(());
             }
-            if !self.take(b',') {
-                return Err(self.fault("a comma or the end of the array is expected"));
-            }
+            let more = self.take(b',');
+            self.expect(more, "a comma or a closing bracket is expected")?;
         }
     }
 
     fn digits(&mut self) -> Result<(), Fault> {
-        let start = self.at;
-        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
-        match self.at > start {
-            true => Ok(()),
-            false => Err(self.fault("a digit is expected")),
-        }
+        let found = self.skip(u8::is_ascii_digit) > 0;
+        self.expect(found, "a digit is expected")
     }
 
     fn number(&mut self) -> Result<Value, Fault> {
@@ -187,20 +189,13 @@ impl Parser<'_> {
         let mut content = String::new();
         loop {
             let start = self.at;
-            while self
-                .bytes
-                .get(self.at)
-                .is_some_and(|byte| !matches!(byte, b'"' | b'\\' | ..0x20))
-            {
-                self.at += 1;
-            }
+            self.skip(|byte| !matches!(byte, b'"' | b'\\' | ..0x20));
             content.push_str(&self.text[start..self.at]);
             if self.take(b'"') {
                 return Ok(content);
             }
-            if !self.take(b'\\') {
-                return Err(self.fault("a control character in a string"));
-            }
+            let escaped = self.take(b'\\');
+            self.expect(escaped, "a control character in a string")?;
             content.push(self.escape()?);
         }
     }
@@ -246,12 +241,11 @@ impl Parser<'_> {
 
 /// A value with its path in the document, for messages.
 #[derive(Debug, Clone)]
-pub struct Node<'a> {
+pub(crate) struct Node<'a> {
     value: &'a Value,
     path: String,
 }
 
-/// Whether the values are equal, wherever they are.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
@@ -259,127 +253,134 @@ impl PartialEq for Node<'_> {
 }
 
 impl<'a> Node<'a> {
-    /// The document itself.
-    pub fn root(value: &'a Value) -> Self {
+    pub(crate) fn root(value: &'a Value) -> Self {
         Node {
             value,
             path: String::new(),
         }
     }
 
-    /// An error about this value.
-    pub fn refuse(&self, what: &str) -> Unreadable {
-        match self.path.is_empty() {
-            true => Unreadable::new(what),
-            false => Unreadable::new(format!("{}: {what}", self.path)),
-        }
+    pub(crate) fn refuse(&self, what: &str) -> Unreadable {
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        Unreadable::new(format!("{}{colon}{what}", self.path))
+    }
+
+    /// What is found in this value, or an error.
+    fn expected<T>(&self, found: Option<T>, what: &str) -> Reading<T> {
+        found.ok_or_else(|| self.refuse(&format!("{what} is expected")))
+    }
+
+    /// An error about this value unless a condition holds.
+    pub(crate) fn require(&self, holds: bool, what: &str) -> Reading<()> {
+        holds.then_some(()).ok_or_else(|| self.refuse(what))
     }
 
     /// A field that may be absent; `null` counts as absent.
-    pub fn optional(&self, name: &str) -> Reading<Option<Node<'a>>> {
+    pub(crate) fn optional(&self, name: &str) -> Reading<Option<Node<'a>>> {
         let Value::Object(fields) = self.value else {
             return Err(self.refuse("an object is expected"));
         };
         let dot = if self.path.is_empty() { "" } else { "." };
         let field = fields.get(name).filter(|value| **value != Value::Null);
-        Ok(field.map(|value| Node {
-            value,
-            path: format!("{}{dot}{name}", self.path),
-        }))
+        let path = || format!("{}{dot}{name}", self.path);
+        Ok(field.map(|value| Node { value, path: path() }))
     }
 
-    /// A field that must be present.
-    pub fn field(&self, name: &str) -> Reading<Node<'a>> {
-        self.optional(name)?
-            .ok_or_else(|| self.refuse(&format!("the field {name} is missing")))
+    pub(crate) fn field(&self, name: &str) -> Reading<Node<'a>> {
+        let missing = || self.refuse(&format!("the field {name} is missing"));
+        self.optional(name)?.ok_or_else(missing)
     }
 
     /// What is read from a field that may be absent.
-    pub fn maybe<T>(&self, name: &str, read: impl FnOnce(Node<'a>) -> Reading<T>) -> Reading<Option<T>> {
+    pub(crate) fn maybe<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Node<'a>) -> Reading<T>,
+    ) -> Reading<Option<T>> {
         self.optional(name)?.map(read).transpose()
     }
 
-    /// The items of an array.
-    pub fn items(&self) -> Reading<Vec<Node<'a>>> {
+    /// One of several words.
+    pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)], what: &str) -> Reading<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        let unknown = || self.refuse(&format!("an unknown {what}"));
+        found.map(|(_, meaning)| *meaning).ok_or_else(unknown)
+    }
+
+    pub(crate) fn items(&self) -> Reading<Vec<Node<'a>>> {
         let Value::Array(items) = self.value else {
             return Err(self.refuse("an array is expected"));
         };
-        let item = |(i, value)| Node {
-            value,
-            path: format!("{}[{i}]", self.path),
-        };
+        let path = |i: usize| format!("{}[{i}]", self.path);
+        let item = |(i, value)| Node { value, path: path(i) };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    /// The numbers of an array.
-    pub fn numbers(&self) -> Reading<Vec<f64>> {
-        let Value::Array(items) = self.value else {
-            return Err(self.refuse("an array of numbers is expected"));
+    pub(crate) fn numbers(&self) -> Reading<Vec<f64>> {
+        let numbers = match self.value {
+            Value::Array(items) => items.iter().map(Value::as_number).collect(),
+            _ => None,
         };
-        let number = |item: &Value| match item {
-            Value::Number(number) => Ok(*number),
-            _ => Err(self.refuse("an array of numbers is expected")),
-        };
-        items.iter().map(number).collect()
+        self.expected(numbers, "an array of numbers")
     }
 
     /// So many numbers in the range of the error bounds.
-    pub fn numbers_in_range(&self, count: usize) -> Reading<Vec<f64>> {
+    pub(crate) fn numbers_in_range(&self, count: usize) -> Reading<Vec<f64>> {
         let numbers = self.numbers()?;
-        match numbers.len() == count && numbers.iter().all(|x| in_range(*x)) {
-            true => Ok(numbers),
-            false => Err(self.refuse("another length, or a number outside 1e-140 to 1e140 in size")),
-        }
+        let fits = numbers.len() == count && numbers.iter().all(|x| in_range(*x));
+        self.require(
+            fits,
+            "another length, or a number outside 1e-140 to 1e140 in size",
+        )?;
+        Ok(numbers)
     }
 
     /// Rows of so many numbers in the range of the error bounds.
-    pub fn table_in_range(&self, rows: usize, columns: usize) -> Reading<Vec<Vec<f64>>> {
+    pub(crate) fn table_in_range(&self, rows: usize, columns: usize) -> Reading<Vec<Vec<f64>>> {
         let items = self.items()?;
-        match items.len() == rows {
-            true => items.iter().map(|row| row.numbers_in_range(columns)).collect(),
-            false => Err(self.refuse("another number of rows")),
-        }
+        self.require(items.len() == rows, "another number of rows")?;
+        items.iter().map(|row| row.numbers_in_range(columns)).collect()
     }
 
-    /// The strings of an array.
-    pub fn texts(&self) -> Reading<Vec<String>> {
-        let items = self.items()?;
-        items.iter().map(|item| item.text().map(str::to_owned)).collect()
+    pub(crate) fn texts(&self) -> Reading<Vec<String>> {
+        self.items()?
+            .iter()
+            .map(|item| item.text().map(str::to_owned))
+            .collect()
     }
 
-    /// A string.
-    pub fn text(&self) -> Reading<&'a str> {
-        self.as_text().ok_or_else(|| self.refuse("a string is expected"))
+    /// The names of an array, none of which is repeated.
+    pub(crate) fn names(&self) -> Reading<Vec<String>> {
+        let names = self.texts()?;
+        let distinct = names.iter().collect::<BTreeSet<_>>().len();
+        self.require(distinct == names.len(), "a name is repeated")?;
+        Ok(names)
     }
 
-    /// The string, if it is one.
-    pub fn as_text(&self) -> Option<&'a str> {
+    pub(crate) fn text(&self) -> Reading<&'a str> {
+        self.expected(self.as_text(), "a string")
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&'a str> {
         match self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// A number.
-    pub fn number(&self) -> Reading<f64> {
-        match self.value {
-            Value::Number(number) => Ok(*number),
-            _ => Err(self.refuse("a number is expected")),
-        }
+    pub(crate) fn number(&self) -> Reading<f64> {
+        self.expected(self.value.as_number(), "a number")
     }
 
     /// An integer from 0 to 2⁵³ − 1.
-    pub fn count(&self) -> Reading<u64> {
-        match self.value {
-            Value::Number(number) if number.fract() == 0.0 && (0.0..9007199254740992.0).contains(number) => {
-                Ok(*number as u64)
-            }
-            _ => Err(self.refuse("an integer from 0 on is expected")),
-        }
+    pub(crate) fn count(&self) -> Reading<u64> {
+        let whole = |x: &f64| x.fract() == 0.0 && (0.0..9007199254740992.0).contains(x);
+        let count = self.value.as_number().filter(whole);
+        self.expected(count.map(|count| count as u64), "an integer from 0 on")
     }
 
-    /// `true` or `false`.
-    pub fn boolean(&self) -> Reading<bool> {
+    pub(crate) fn boolean(&self) -> Reading<bool> {
         match self.value {
             Value::Boolean(value) => Ok(*value),
             _ => Err(self.refuse("true or false is expected")),
@@ -395,8 +396,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A string as JSON.
-pub fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {
@@ -408,4 +408,16 @@ pub fn quote(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+pub(crate) fn array(items: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(","))
+}
+
+pub(crate) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let field = |(name, value)| format!("\"{name}\":{value}");
+    format!(
+        "{{{}}}",
+        fields.into_iter().map(field).collect::<Vec<_>>().join(",")
+    )
 }

@@ -1,79 +1,77 @@
 //! A checker of wstar's certificates that shares no code with the engine. It uses only the standard library and one thread,
 //! and is meant to be read: each file opens with the lemma that it implements. `docs/certificate-format.md` specifies what it reads.
 //!
-//! The proofs:
-//! - [`arithmetic`], [`elementary`]: intervals of doubles with directed rounding, sums in two doubles, exponential and logarithm.
-//! - [`problem`], [`design`]: what is minimised, and the rows.
-//! - [`gap`]: the bound on P − inf P; `scalar`, `softmax`: for one score a row, and for several; [`defect`]: the defect of a row;
-//!   [`bound`]: the bound from all defects; `baseline`: the scale of the relative gap; [`constraint`]: moves onto equality constraints.
-//! - [`digits`]: intervals for the optimum of smooth losses; `row_slope`, [`information`]: its slopes and Hessians.
-//! - [`active_set`]: intervals for the optimum where the objective has kinks.
-//! - `mistake_bound`, `densities`, `stationarity`: claims of the other kinds.
-//! - [`linear`], [`products`]: factors of matrices with bounds, and products with the columns.
-//! - Exact geometry: [`dyadic`], exact numbers; [`points`], the points of two classes; `separability`, proof files; `margins`,
-//!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
-//!
-//! The reading:
-//! - [`json`], `base64`, [`sha256`], [`csv`], [`svmlight`]: formats. `decimal`: numbers as text, rounded outwards.
-//! - [`model`], [`schema`], [`regularized`]: the model file. [`table`], [`training_rows`], [`canonical_rows`]: the rows. [`reduction`]: the
+//! The core, in the order of reading:
+//! - `arithmetic`, `elementary`: intervals of doubles with directed rounding, sums in two doubles, exponential and logarithm.
+//! - `problem`, `design`, `products`: what is minimised, the rows, and products with them.
+//! - `gap`: the theorem and the bound on P − inf P; `defect`: the defect of a row; `bound`: the bound from all defects; `baseline`: the
+//!   scale of the relative gap; `linear`, `constraint`: factors of matrices with bounds, and moves onto equality constraints;
+//!   `softmax`: several scores a row.
+//! - `digits`: intervals for the optimum of smooth losses; `row_slope`: slopes and Hessians of rows; `active_set`: the same where
+//!   the objective has kinks.
+//! - `json`, `base64`, `sha256`, `csv`, `svmlight`: formats. `decimal`: numbers as text, rounded outwards.
+//! - [`model`], `schema`, `regularized`: the model file. [`table`], `training_rows`, [`canonical_rows`]: the rows. `reduction`: the
 //!   subproblems.
-//! - [`check`]: the claim by its kind; [`verdict`]: statements and objections; [`duality_gap`]: what the file states about a gap; [`report`]: the verdict in words and as
-//!   JSON.
-//! - [`unreadable`]: why a file cannot be read.
+//! - [`check`]: the claim by its kind; [`verdict`]: statements and objections; `duality_gap`: what the file states about a gap;
+//!   [`report`]: the verdict in words and as JSON; [`unreadable`]: why a file cannot be read.
+//!
+//! The other kinds of claims:
+//! - `mistake_bound`, `densities`, `stationarity`.
+//! - Exact geometry: `dyadic`, exact numbers; `points`, the points of two classes; `separability`, proof files; `margins`,
+//!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
 //!
 //! `mutant` and `recorder` are switches of the tests, which are constant in real builds.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod active_set;
-pub mod arithmetic;
+mod active_set;
+mod arithmetic;
 mod base64;
 mod baseline;
-pub mod bound;
+mod bound;
 pub mod canonical_rows;
 pub mod check;
 mod circuit_tree;
-pub mod constraint;
-pub mod csv;
+mod constraint;
+mod csv;
 mod decimal;
-pub mod defect;
+mod defect;
 mod densities;
-pub mod design;
-pub mod digits;
-pub mod duality_gap;
-pub mod dyadic;
-pub mod elementary;
+mod design;
+mod digits;
+mod duality_gap;
+#[allow(unreachable_pub)]
+mod dyadic;
+mod elementary;
 mod enumeration;
-pub mod gap;
-pub mod information;
-pub mod json;
+mod gap;
+mod json;
 mod least_error;
-pub mod linear;
+mod linear;
 mod margins;
 mod mistake_bound;
 pub mod model;
 mod mutant;
-pub mod points;
-pub mod problem;
-pub mod products;
+#[allow(unreachable_pub)]
+mod points;
+mod problem;
+mod products;
 #[cfg(test)]
 mod recorder;
-pub mod reduction;
-pub mod regularized;
+mod reduction;
+mod regularized;
 pub mod report;
 mod row_slope;
-mod scalar;
-pub mod schema;
-
+mod schema;
 mod separability;
-pub mod sha256;
+mod sha256;
 mod softmax;
 mod stationarity;
-pub mod svmlight;
+mod svmlight;
 pub mod table;
 #[cfg(test)]
 mod tests;
-pub mod training_rows;
+mod training_rows;
 pub mod unreadable;
 pub mod verdict;

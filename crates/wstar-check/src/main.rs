@@ -35,66 +35,17 @@ DATA is the CSV or svmlight file that the model was trained on.
 Exit codes: 0 proved; 1 not proved; 2 not readable, or a kind of claim that is not checked.
 ";
 
-#[derive(Default)]
-struct Arguments {
-    files: Vec<String>,
-    rows: Option<String>,
-    write_rows: Option<String>,
-    tol: Option<f64>,
-    digits: bool,
-    json: bool,
-    help: bool,
-    table: TableOptions,
-}
-
-impl Arguments {
-    fn parse(mut given: impl Iterator<Item = String>) -> Reading<Self> {
-        let mut arguments = Arguments::default();
-        while let Some(argument) = given.next() {
-            let mut value = || {
-                given
-                    .next()
-                    .ok_or_else(|| Unreadable::new(format!("{argument} needs a value")))
-            };
-            match argument.as_str() {
-                "--rows" => arguments.rows = Some(value()?),
-                "--write-rows" => arguments.write_rows = Some(value()?),
-                "--tol" => arguments.tol = Some(tolerance(&value()?)?),
-                "--delimiter" => arguments.table.delimiter = Some(delimiter(&value()?)?),
-                "--drop-missing" => arguments.table.drop_missing = true,
-                "--digits" => arguments.digits = true,
-                "--json" => arguments.json = true,
-                "--help" | "-h" => arguments.help = true,
-                option if option.starts_with("--") => {
-                    return Err(Unreadable::new(format!("unknown option {option}")));
-                }
-                _ => arguments.files.push(argument),
-            }
-        }
-        let wanted = if arguments.rows.is_some() { 1 } else { 2 };
-        match arguments.help || arguments.files.len() == wanted {
-            true => Ok(arguments),
-            false => Err(Unreadable::new(
-                "a model and its data are expected; see wstar-check --help",
-            )),
-        }
-    }
-}
-
 fn tolerance(text: &str) -> Reading<f64> {
-    let tol = text
-        .parse()
-        .ok()
-        .filter(|tol: &f64| tol.is_finite() && *tol > 0.0);
+    let valid = |tol: &f64| tol.is_finite() && *tol > 0.0;
+    let tol = text.parse().ok().filter(valid);
     tol.ok_or_else(|| Unreadable::new("--tol needs a number above 0"))
 }
 
 fn delimiter(text: &str) -> Reading<u8> {
+    let of_numbers = |byte: &u8| byte.is_ascii_alphanumeric() || b"\"\r\n.+- ".contains(byte);
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n.+- ".contains(byte) => {
-            Ok(*byte)
-        }
+        [byte] if byte.is_ascii() && !of_numbers(byte) => Ok(*byte),
         _ => Err(Unreadable::new(
             "--delimiter needs one character that cannot occur in a number",
         )),
@@ -105,45 +56,61 @@ fn read(path: &str) -> Reading<Vec<u8>> {
     fs::read(path).map_err(|error| Unreadable::new(error.to_string()).in_file(path))
 }
 
-fn run(arguments: &Arguments) -> Reading<(String, bool)> {
-    if arguments.help {
-        return Ok((USAGE.into(), true));
+/// The output, and whether the claim is proved.
+fn run(mut given: impl Iterator<Item = String>) -> Reading<(String, bool)> {
+    let (mut files, mut rows, mut write_rows, mut json) = (Vec::new(), None, None, false);
+    let (mut options, mut table) = (Options::default(), TableOptions::default());
+    while let Some(argument) = given.next() {
+        let missing = || Unreadable::new(format!("{argument} needs a value"));
+        let mut value = || given.next().ok_or_else(missing);
+        match argument.as_str() {
+            "--rows" => rows = Some(value()?),
+            "--write-rows" => write_rows = Some(value()?),
+            "--tol" => options.tol = Some(tolerance(&value()?)?),
+            "--delimiter" => table.delimiter = Some(delimiter(&value()?)?),
+            "--drop-missing" => table.drop_missing = true,
+            "--digits" => options.digits = true,
+            "--json" => json = true,
+            "--help" | "-h" => return Ok((USAGE.into(), true)),
+            option if option.starts_with("--") => {
+                return Err(Unreadable::new(format!("unknown option {option}")));
+            }
+            _ => files.push(argument),
+        }
     }
-    let model_name = arguments.files.first().map_or("", String::as_str);
-    let model = Model::read(&read(model_name)?, model_name)?;
-    let source = match (&arguments.rows, arguments.files.get(1)) {
-        (Some(name), _) => Source::canonical(&model, &read(name)?, name)?,
-        (None, Some(name)) => Source::file(&model, &read(name)?, name, arguments.table)?,
-        (None, None) => return Err(Unreadable::new("no data are given")),
+    let (name, data) = match (&files[..], &rows) {
+        ([model], Some(rows)) => (model, rows),
+        ([model, data], None) => (model, data),
+        _ => {
+            return Err(Unreadable::new(
+                "a model and its data are expected; see wstar-check --help",
+            ));
+        }
     };
-    if let Some(path) = &arguments.write_rows {
+    let model = Model::read(&read(name)?, name)?;
+    let source = match rows {
+        Some(_) => Source::canonical(&model, &read(data)?, data)?,
+        None => Source::file(&model, &read(data)?, data, table)?,
+    };
+    if let Some(path) = write_rows {
         let bytes = canonical_rows::write(&source.rows, model.classes());
-        fs::write(path, bytes).map_err(|error| Unreadable::new(error.to_string()).in_file(path))?;
+        fs::write(&path, bytes).map_err(|error| Unreadable::new(error.to_string()).in_file(&path))?;
     }
-    let options = Options {
-        tol: arguments.tol,
-        digits: arguments.digits,
-    };
     let verdict = check(&model, &source.rows, options)?;
-    let text = match arguments.json {
+    let text = match json {
         true => report::json(&model, &source, &verdict),
-        false => report::text(&model, model_name, &source, &verdict),
+        false => report::text(&model, name, &source, &verdict),
     };
     Ok((text, verdict.is_proved()))
 }
 
 fn main() -> ExitCode {
     let given = std::env::args_os().skip(1);
-    let arguments = Arguments::parse(given.map(|argument| argument.to_string_lossy().into_owned()));
     // Failures to write are ignored: the exit code carries the result.
-    match arguments.and_then(|arguments| run(&arguments)) {
+    match run(given.map(|argument| argument.to_string_lossy().into_owned())) {
         Ok((text, proved)) => {
             let _ = io::stdout().write_all(text.as_bytes());
-            if proved {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::from(1)
-            }
+            ExitCode::from(u8::from(!proved))
         }
         Err(error) => {
             let _ = writeln!(io::stderr(), "wstar-check: {error}");

@@ -5,22 +5,17 @@ use crate::json::{self, Node, Value};
 use crate::schema::Schema;
 use crate::unreadable::{Reading, Unreadable};
 
-/// The version of the model file that is read.
 const VERSION: u64 = 2;
-/// The version of the proof file that is read.
 const PROOF_VERSION: u64 = 1;
 
 /// A model file.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// How rows become columns of the design.
-    pub schema: Schema,
-    /// The rows of the training set.
-    pub rows: u64,
+    pub(crate) schema: Schema,
+    pub(crate) rows: u64,
     /// The share of the rows of the file that were held out.
-    pub held_out: Option<f64>,
-    /// The kind of the claim.
-    pub kind: String,
+    pub(crate) held_out: Option<f64>,
+    pub(crate) kind: String,
     document: Value,
 }
 
@@ -33,28 +28,35 @@ impl Model {
         Model::new(document).map_err(|error| error.in_file(name))
     }
 
+    /// A proof of separability has the schema of its points, and its claim is the whole file.
     fn new(document: Value) -> Reading<Self> {
         let root = Node::root(&document);
-        if root.optional("format")?.and_then(|format| format.as_text()) == Some("wstar-proof") {
-            return Model::proof(document);
-        }
-        if root.optional("format")?.and_then(|format| format.as_text()) != Some("wstar-model") {
-            return Err(root.refuse("this is not a model file"));
-        }
+        let format = root.optional("format")?.and_then(|format| format.as_text());
+        let (newest, what) = match format {
+            Some("wstar-proof") => (PROOF_VERSION, "proof files"),
+            Some("wstar-model") => (VERSION, "the model file"),
+            _ => return Err(root.refuse("this is not a model file")),
+        };
         let version = root.field("version")?.count()?;
-        if version != VERSION {
-            return Err(root.refuse(&format!(
-                "version {version} of the model file, and this program checks version {VERSION}"
-            )));
+        let message = format!("version {version} of {what}, and this program checks version {newest}");
+        root.require(version == newest, &message)?;
+        if format == Some("wstar-proof") {
+            let content = root.field("content")?;
+            let points = content.field("points")?;
+            return Ok(Model {
+                schema: Schema::read(&points.field("schema")?, points.field("classes")?.texts()?)?,
+                rows: content.field("rows")?.count()?,
+                held_out: None,
+                kind: "separability".into(),
+                document,
+            });
         }
-        let classes = root.field("classes")?.texts()?;
-        let distinct: std::collections::BTreeSet<&String> = classes.iter().collect();
-        if classes.len() == 1 || distinct.len() < classes.len() {
-            return Err(root.refuse("classes: one class, or a repeated one"));
-        }
+        let classes = root.field("classes")?;
+        let names = classes.names()?;
+        classes.require(names.len() != 1, "there is only one class")?;
         let common = root.field("settings")?.field("common")?;
         Ok(Model {
-            schema: Schema::read(&root.field("schema")?, classes)?,
+            schema: Schema::read(&root.field("schema")?, names)?,
             rows: root.field("fit")?.field("rows")?.count()?,
             held_out: common.maybe("holdout", |share| share.number())?,
             kind: root.field("certificate")?.field("kind")?.text()?.to_owned(),
@@ -62,35 +64,17 @@ impl Model {
         })
     }
 
-    /// A proof of separability: its schema is that of the points, and its claim the whole file.
-    fn proof(document: Value) -> Reading<Self> {
-        let root = Node::root(&document);
-        if root.field("version")?.count()? != PROOF_VERSION {
-            return Err(root.refuse("this program checks version 1 of proof files"));
-        }
-        let content = root.field("content")?;
-        let origin = content.field("points")?;
-        Ok(Model {
-            schema: Schema::read(&origin.field("schema")?, origin.field("classes")?.texts()?)?,
-            rows: content.field("rows")?.count()?,
-            held_out: None,
-            kind: "separability".into(),
-            document,
-        })
-    }
-
-    /// The document.
-    pub fn root(&self) -> Node<'_> {
+    pub(crate) fn root(&self) -> Node<'_> {
         Node::root(&self.document)
     }
 
     /// The names of the classes.
     pub fn classes(&self) -> &[String] {
-        &self.schema.classes.names
+        &self.schema.classes
     }
 
     /// The hyperplanes of a linear predictor, as many as given, or nothing for a committee of voting hyperplanes.
-    pub fn planes(&self, count: usize) -> Reading<Option<Vec<Node<'_>>>> {
+    pub(crate) fn planes(&self, count: usize) -> Reading<Option<Vec<Node<'_>>>> {
         let predictor = self.root().field("predictor")?;
         let (kind, list) = match predictor.field("kind")?.text()? {
             "linear" => (true, "discriminants"),
@@ -105,39 +89,31 @@ impl Model {
     }
 
     /// The settings of the density, and the estimate of a predictor with densities.
-    pub fn densities(&self) -> Reading<(Node<'_>, Node<'_>)> {
+    pub(crate) fn densities(&self) -> Reading<(Node<'_>, Node<'_>)> {
         let (settings, predictor) = (self.root().field("settings")?, self.root().field("predictor")?);
-        let fits =
-            settings.field("family")?.text()? == "densities" && predictor.field("kind")?.text()? == "bayes";
-        match fits
-            && settings.optional("penalties")? == predictor.optional("penalties")?
-            && !self.classes().is_empty()
-        {
-            true => Ok((settings.field("density")?, predictor.field("estimate")?)),
-            false => {
-                Err(predictor.refuse("the model has no densities, or other penalties than its settings"))
-            }
-        }
+        let (family, kind) = (
+            settings.field("family")?.text()?,
+            predictor.field("kind")?.text()?,
+        );
+        let same = settings.optional("penalties")? == predictor.optional("penalties")?;
+        let fits = family == "densities" && kind == "bayes" && same && !self.classes().is_empty();
+        let refusal = "the model has no densities, or other penalties than its settings";
+        predictor.require(fits, refusal)?;
+        Ok((settings.field("density")?, predictor.field("estimate")?))
     }
 
     /// The weights and the intercept of each hyperplane of a linear predictor, with one weight for each column.
-    pub fn hyperplanes(&self) -> Reading<Vec<(Vec<f64>, f64)>> {
+    pub(crate) fn hyperplanes(&self) -> Reading<Vec<(Vec<f64>, f64)>> {
         let predictor = self.root().field("predictor")?;
-        if predictor.field("kind")?.text()? != "linear" {
-            return Err(predictor.refuse("the claim is about hyperplanes, and the model has none"));
-        }
+        let linear = predictor.field("kind")?.text()? == "linear";
+        predictor.require(linear, "the claim is about hyperplanes, and the model has none")?;
         let read = |plane: &Node<'_>| {
             let weights = plane.field("weights")?.numbers()?;
-            match weights.len() == self.schema.features {
-                true => Ok((weights, plane.field("intercept")?.number()?)),
-                false => Err(plane.refuse("a hyperplane does not have one weight for each feature")),
-            }
+            let fits = weights.len() == self.schema.features;
+            plane.require(fits, "there is not one weight for each feature")?;
+            Ok((weights, plane.field("intercept")?.number()?))
         };
-        predictor
-            .field("discriminants")?
-            .items()?
-            .iter()
-            .map(read)
-            .collect()
+        let planes = predictor.field("discriminants")?.items()?;
+        planes.iter().map(read).collect()
     }
 }

@@ -4,7 +4,7 @@ use crate::design::Design;
 
 /// The loss ℓ(y, z) of a target y and a score z.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Loss {
+pub(crate) enum Loss {
     /// ½(y − z)².
     Squared,
     /// log(1 + e^(−yz)), y = ±1.
@@ -27,65 +27,63 @@ pub enum Loss {
 
 /// The intercept: the coefficient of a column of ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intercept {
+pub(crate) enum Intercept {
     /// R is 0 for it.
     Free,
-    /// It is penalised like a weight.
     Penalized,
-    /// There is none.
     Absent,
 }
 
-/// What is minimised over which parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
-    /// The loss of a row.
-    pub loss: Loss,
-    /// The factor of Σ|w|.
-    pub l1: f64,
-    /// The factor of ½Σw².
-    pub l2: f64,
-    /// The intercept.
-    pub intercept: Intercept,
+pub(crate) struct Problem {
+    pub(crate) loss: Loss,
+    pub(crate) l1: f64,
+    pub(crate) l2: f64,
+    pub(crate) intercept: Intercept,
     /// The number of scores of a row: the classes of softmax, otherwise 1.
-    pub outputs: usize,
-    /// The number of columns of the design.
-    pub features: usize,
+    pub(crate) outputs: usize,
+    pub(crate) features: usize,
 }
 
 impl Problem {
     /// Parameters of one output: the weights, then the intercept if there is one.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.features + usize::from(self.intercept != Intercept::Absent)
     }
 
-    /// Whether column `j` of an output is penalised.
-    pub fn penalizes(&self, j: usize) -> bool {
+    pub(crate) fn blocks<'a>(&self, parameters: &'a [f64]) -> impl Iterator<Item = &'a [f64]> {
+        let width = self.width();
+        (0..self.outputs).map(move |k| &parameters[k * width..][..width])
+    }
+
+    pub(crate) fn penalizes(&self, j: usize) -> bool {
         (self.l1 > 0.0 || self.l2 > 0.0) && (j < self.features || self.intercept == Intercept::Penalized)
     }
 }
 
-/// A problem with its rows.
-pub struct Subproblem<'a> {
-    /// The problem.
-    pub problem: Problem,
-    /// The rows.
-    pub design: &'a Design,
+pub(crate) struct Subproblem<'a> {
+    pub(crate) problem: Problem,
+    pub(crate) design: &'a Design,
     /// ±1, real numbers, or indices of classes for softmax.
-    pub targets: &'a [f64],
+    pub(crate) targets: &'a [f64],
     /// cᵢ ≥ 0; 0 leaves the row out.
-    pub weights: &'a [f64],
+    pub(crate) weights: &'a [f64],
+}
+
+/// Whether a number is 0, or between 1e-140 and 1e140 in size. For these numbers the error bounds hold: no product of two of
+/// them overflows or underflows.
+pub(crate) fn in_range(x: f64) -> bool {
+    x == 0.0 || (1e-140..=1e140).contains(&x.abs())
 }
 
 impl Subproblem<'_> {
-    /// Whether everything is a number of the range in which the proofs hold: 0, or a magnitude from 10⁻¹⁴⁰ to 10¹⁴⁰.
-    pub fn is_admissible(&self, point: &[f64]) -> bool {
+    /// Whether everything is a number of the range in which the proofs hold.
+    pub(crate) fn is_admissible(&self, point: &[f64]) -> bool {
         let (problem, n) = (&self.problem, self.design.rows());
-        let number = |x: f64| x == 0.0 || (1e-140..=1e140).contains(&x.abs());
-        let not_negative = |x: f64| number(x) && x >= 0.0;
+        let not_negative = |x: f64| in_range(x) && x >= 0.0;
         let target = |y: f64| match problem.loss {
             Loss::Softmax => y >= 0.0 && y.fract() == 0.0 && y < problem.outputs as f64,
-            Loss::Squared | Loss::Absolute | Loss::Quantile(_) => number(y),
+            Loss::Squared | Loss::Absolute | Loss::Quantile(_) => in_range(y),
             _ => y.abs() == 1.0,
         };
         let loss = match problem.loss {
@@ -102,11 +100,10 @@ impl Subproblem<'_> {
             && not_negative(problem.l2)
             && self.weights.iter().all(|&c| not_negative(c))
             && self.targets.iter().all(|&y| target(y))
-            && point.iter().chain(&self.design.values).all(|&x| number(x))
+            && point.iter().chain(&self.design.values).all(|&x| in_range(x))
     }
 
-    /// The rows with a weight.
-    pub fn rows(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         (0..self.design.rows()).filter(|&i| self.weights[i] > 0.0)
     }
 }

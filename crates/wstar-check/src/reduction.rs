@@ -9,12 +9,12 @@ use crate::problem::{Intercept, Loss, Problem, Subproblem};
 use crate::regularized::{ClassWeights, Multiclass, Settings, Strength};
 use crate::schema::Schema;
 use crate::training_rows::{TrainingRows, in_range};
-use crate::unreadable::{Reading, Unreadable, shown};
+use crate::unreadable::{Reading, Unreadable, require, shown};
 use crate::verdict::Verdict;
 
 /// Which rows a subproblem has, and with which targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// All rows, with their real targets.
     Real,
     /// All rows, with the indices of their classes.
@@ -27,7 +27,7 @@ pub enum Part {
 
 impl Part {
     /// The targets of the rows: ±1 if classes are separated.
-    pub fn targets(self, rows: &TrainingRows) -> Vec<f64> {
+    pub(crate) fn targets(self, rows: &TrainingRows) -> Vec<f64> {
         let sign = |target: &f64, positive: usize| if *target == positive as f64 { 1.0 } else { -1.0 };
         match self {
             Part::Real | Part::Every => rows.targets.clone(),
@@ -37,8 +37,7 @@ impl Part {
         }
     }
 
-    /// The two sides in words.
-    pub fn label(self, classes: &[String]) -> String {
+    pub(crate) fn label(self, classes: &[String]) -> String {
         let name = |class: usize| classes.get(class).map_or("", String::as_str);
         match self {
             Part::Real | Part::Every => "all rows".into(),
@@ -51,37 +50,35 @@ impl Part {
     }
 
     /// The subproblems of methods with a hyperplane for two classes, or with one for each class against the rest.
-    pub fn against_rest(classes: usize) -> Vec<Part> {
+    pub(crate) fn against_rest(classes: usize) -> Vec<Part> {
         let positives = if classes == 2 { 1..2 } else { 0..classes };
         positives.map(Part::Against).collect()
     }
 }
 
-/// The subproblems of a model.
-#[derive(Debug, Clone)]
-pub struct Reduction {
-    /// The objective.
-    pub problem: Problem,
+pub(crate) struct Reduction {
+    pub(crate) problem: Problem,
     /// The subproblems, in the order of the hyperplanes.
-    pub parts: Vec<Part>,
-    /// C.
-    pub c: f64,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) c: f64,
     /// The weight of each class; `None` if all are 1.
     class_weights: Option<Vec<f64>>,
 }
 
 impl Reduction {
     /// The subproblems that settings define for these rows, if a model with so many hyperplanes can be their solution.
-    pub fn new(settings: &Settings, schema: &Schema, planes: usize, rows: &TrainingRows) -> Reading<Self> {
-        let classes = &schema.classes.names;
+    pub(crate) fn new(
+        settings: &Settings,
+        schema: &Schema,
+        planes: usize,
+        rows: &TrainingRows,
+    ) -> Reading<Self> {
+        let classes = &schema.classes;
         let (loss, parts) = parts(settings, classes.len())?;
         let outputs = if loss == Loss::Softmax { classes.len() } else { 1 };
-        if planes != outputs * parts.len() {
-            return Err(Unreadable::new(format!(
-                "the model has {planes} hyperplanes, and its settings define {}",
-                outputs * parts.len()
-            )));
-        }
+        let expected = outputs * parts.len();
+        let refusal = || format!("the model has {planes} hyperplanes, and its settings define {expected}");
+        require(planes == expected, refusal)?;
         Ok(Reduction {
             problem: Problem {
                 loss,
@@ -100,7 +97,6 @@ impl Reduction {
         })
     }
 
-    /// Objections to the number of claims, the hyperplanes and the link of a model.
     pub(crate) fn objections(
         &self,
         model: &Model,
@@ -108,18 +104,12 @@ impl Reduction {
         claims: usize,
         verdict: &mut Verdict,
     ) -> Reading<()> {
-        verdict.object_unless(
-            claims == self.parts.len(),
-            format!(
-                "{claims} claims are made, and there are {} subproblems",
-                self.parts.len()
-            ),
-        );
-        let has_intercept = planes.iter().any(|(_, intercept)| *intercept != 0.0);
-        verdict.object_unless(
-            self.problem.intercept != Intercept::Absent || !has_intercept,
-            "the model has an intercept, and its settings allow none",
-        );
+        let parts = self.parts.len();
+        let message = format!("{claims} claims are made, and there are {parts} subproblems");
+        verdict.object_unless(claims == parts, message);
+        let no_intercept = planes.iter().all(|(_, intercept)| *intercept == 0.0);
+        let fits = self.problem.intercept != Intercept::Absent || no_intercept;
+        verdict.object_unless(fits, "the model has an intercept, and its settings allow none");
         let link = match (self.parts.first(), self.problem.loss) {
             (Some(Part::Real), _) => "identity",
             (_, Loss::Softmax) => "softmax",
@@ -128,15 +118,12 @@ impl Reduction {
             _ => "margin",
         };
         let stated = model.root().field("predictor")?.field("link")?.text()?;
-        verdict.object_unless(
-            stated == link,
-            format!("the scores are called {stated}, and are {link}"),
-        );
+        let message = format!("the scores are called {stated}, and are {link}");
+        verdict.object_unless(stated == link, message);
         Ok(())
     }
 
-    /// The weights of the rows of a subproblem.
-    pub fn weights(&self, part: Part, rows: &TrainingRows) -> Vec<f64> {
+    pub(crate) fn weights(&self, part: Part, rows: &TrainingRows) -> Vec<f64> {
         let weight = |row: usize| {
             let class = rows.targets[row] as usize;
             let class_weight = match (part, &self.class_weights) {
@@ -150,28 +137,27 @@ impl Reduction {
     }
 
     /// A subproblem with these rows, whose numbers must be in the range of the error bounds.
-    pub fn subproblem<'a>(
+    pub(crate) fn subproblem<'a>(
         &self,
         rows: &'a TrainingRows,
         targets: &'a [f64],
         weights: &'a [f64],
         point: &[f64],
     ) -> Reading<Subproblem<'a>> {
-        if !point.iter().chain(weights).all(|value| in_range(*value)) {
-            return Err(Unreadable::new(
-                "a weight of a row or of the model lies outside 1e-140 to 1e140 in size",
-            ));
-        }
+        let fits = point.iter().chain(weights).all(|value| in_range(*value));
+        let refusal = "a weight of a row or of the model lies outside 1e-140 to 1e140 in size";
+        require(fits, || refusal)?;
+        let (problem, design) = (self.problem.clone(), &rows.design);
         Ok(Subproblem {
-            problem: self.problem.clone(),
-            design: &rows.design,
+            problem,
+            design,
             targets,
             weights,
         })
     }
 
     /// The parameters of a subproblem: for each output the weights, and then the intercept unless it is absent.
-    pub fn point(&self, index: usize, hyperplanes: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    pub(crate) fn point(&self, index: usize, hyperplanes: &[(Vec<f64>, f64)]) -> Vec<f64> {
         let outputs = self.problem.outputs;
         let mut point = Vec::new();
         for (weights, intercept) in hyperplanes.iter().skip(index * outputs).take(outputs) {
@@ -184,43 +170,36 @@ impl Reduction {
     }
 }
 
-/// The loss and the subproblems.
 fn parts(settings: &Settings, count: usize) -> Reading<(Loss, Vec<Part>)> {
-    let fits = match (settings.method.as_str(), settings.loss) {
+    let loss = settings.loss;
+    let fits = match (settings.method.as_str(), loss) {
         ("logistic", Loss::Logistic | Loss::SigmoidMse) | ("softmax", Loss::Softmax) => count > 0,
         ("mse-classifier", Loss::Squared) => count > 0,
         ("svm", Loss::Hinge | Loss::SquaredHinge | Loss::ModifiedHuber) => count > 0,
         ("least-squares", Loss::Squared) | ("lad", Loss::Absolute | Loss::Quantile(_)) => count == 0,
         _ => false,
     };
-    if !fits {
-        return Err(Unreadable::new(
-            "the loss does not fit the method and the kind of the target",
-        ));
-    }
-    let is_softmax = settings.loss == Loss::Softmax;
-    let may_softmax = settings.loss == Loss::Logistic;
-    if settings.multiclass == Some(Multiclass::Softmax) && !is_softmax && !may_softmax {
-        return Err(Unreadable::new(
-            "a softmax reduction of another loss than the logistic one",
-        ));
-    }
-    Ok(match (count, settings.multiclass) {
-        (0, _) => (settings.loss, vec![Part::Real]),
-        (_, None | Some(Multiclass::Softmax)) if is_softmax => (Loss::Softmax, vec![Part::Every]),
-        _ if is_softmax => return Err(Unreadable::new("softmax with another reduction")),
-        (2, _) => (settings.loss, Part::against_rest(count)),
-        (_, Some(Multiclass::Softmax)) => (Loss::Softmax, vec![Part::Every]),
-        (_, None) if may_softmax => (Loss::Softmax, vec![Part::Every]),
-        (_, Some(Multiclass::Ovo)) => (settings.loss, pairs(count)),
-        (_, None | Some(Multiclass::Ovr)) => (settings.loss, Part::against_rest(count)),
+    let refusal = "the loss does not fit the method and the kind of the target";
+    require(fits, || refusal)?;
+    // Several classes have the softmax loss in place of the logistic one, unless another reduction is chosen.
+    let by_default = matches!(loss, Loss::Softmax | Loss::Logistic).then_some(Multiclass::Softmax);
+    let reduction = settings.multiclass.or(by_default).unwrap_or(Multiclass::Ovr);
+    Ok(match (count, reduction) {
+        (_, Multiclass::Softmax) if by_default.is_none() => {
+            return Err(Unreadable::new(
+                "a softmax reduction of another loss than the logistic one",
+            ));
+        }
+        (0, _) => (loss, vec![Part::Real]),
+        (2, _) if loss != Loss::Softmax => (loss, Part::against_rest(count)),
+        (_, Multiclass::Softmax) => (Loss::Softmax, vec![Part::Every]),
+        _ if loss == Loss::Softmax => return Err(Unreadable::new("softmax with another reduction")),
+        (_, Multiclass::Ovo) => {
+            let with = |one: usize| (one + 1..count).map(move |other| Part::Pair(one, other));
+            (loss, (0..count).flat_map(with).collect())
+        }
+        (_, Multiclass::Ovr) => (loss, Part::against_rest(count)),
     })
-}
-
-/// All pairs of classes in the order (0, 1), (0, 2) … (1, 2) ….
-fn pairs(count: usize) -> Vec<Part> {
-    let with = |one: usize| (one + 1..count).map(move |other| Part::Pair(one, other));
-    (0..count).flat_map(with).collect()
 }
 
 /// The sum of the sample weights. Adding to +0 or to −0 gives the same sums, because weights are not negative.
@@ -234,29 +213,25 @@ pub(crate) fn weights_of_classes(
     classes: &[String],
     rows: &TrainingRows,
 ) -> Reading<Option<Vec<f64>>> {
-    if let Some(ClassWeights::Given(given)) = given {
-        return given_weights(given, classes).map(Some);
-    }
-    let mut totals = vec![0.0; classes.len()];
-    if given.is_none() || classes.is_empty() {
-        return Ok(None);
-    }
-    (0..rows.len()).for_each(|row| totals[rows.targets[row] as usize] += rows.weight(row));
-    let weight = |sum: &f64| match *sum > 0.0 {
-        true => total(rows) / (classes.len() as f64 * sum),
-        false => 0.0,
-    };
-    Ok(Some(totals.iter().map(weight).collect()))
-}
-
-fn given_weights(given: &[(String, f64)], classes: &[String]) -> Reading<Vec<f64>> {
     let mut weights = vec![1.0; classes.len()];
-    for (name, weight) in given {
-        let class = classes.iter().position(|class| class == name);
-        let class = class.ok_or_else(|| {
-            Unreadable::new(format!("the class weight of {}, which is no class", shown(name)))
-        })?;
-        weights[class] = *weight;
+    match given {
+        Some(ClassWeights::Given(given)) => {
+            for (name, weight) in given {
+                let unknown = || format!("the class weight of {}, which is no class", shown(name));
+                let class = classes.iter().position(|class| class == name);
+                weights[class.ok_or_else(|| Unreadable::new(unknown()))?] = *weight;
+            }
+        }
+        Some(ClassWeights::Balanced) if !classes.is_empty() => {
+            let mut totals = vec![0.0; classes.len()];
+            (0..rows.len()).for_each(|row| totals[rows.targets[row] as usize] += rows.weight(row));
+            let balanced = |sum: f64| total(rows) / (classes.len() as f64 * sum);
+            weights = totals
+                .iter()
+                .map(|&sum| if sum > 0.0 { balanced(sum) } else { 0.0 })
+                .collect();
+        }
+        _ => return Ok(None),
     }
-    Ok(weights)
+    Ok(Some(weights))
 }

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use crate::check::Source;
-use crate::json::quote;
+use crate::json::{array, object, quote};
 use crate::model::Model;
-use crate::verdict::Verdict;
+use crate::verdict::{Statement, Verdict};
 
 /// The result in words.
 pub fn text(model: &Model, model_name: &str, source: &Source, verdict: &Verdict) -> String {
-    let result = match (verdict.is_proved(), verdict.objections.is_empty()) {
+    let proved = verdict.is_proved();
+    let result = match (proved, verdict.objections.is_empty()) {
         (true, _) => "proved: ",
         (false, true) => "not proved: ",
         _ => "not proved: the file states what is not so; ",
@@ -19,46 +20,33 @@ pub fn text(model: &Model, model_name: &str, source: &Source, verdict: &Verdict)
         let _ = writeln!(out, "  {label:<13} {what}");
     };
     line("rows", &rows(model, source));
-    for statement in &verdict.statements {
-        let mark = match statement.proved {
-            Some(true) => "proved: ",
-            Some(false) => "not proved: ",
-            None => "",
-        };
-        line(&statement.about, &format!("{mark}{}", statement.text));
+    for Statement { about, text, proved } in &verdict.statements {
+        let mark = proved.map_or("", |proved| if proved { "proved: " } else { "not proved: " });
+        line(about, &format!("{mark}{text}"));
     }
     for objection in &verdict.objections {
         line("objection", objection);
     }
+    let of_these = match proved {
+        true => "this is proved, for the real-number problem of their binary64 values",
+        false => "this is not proved",
+    };
+    line("of these rows", of_these);
     let file = format!("{} (SHA-256 {})", source.name, source.hash);
-    line(
-        "of these rows",
-        match verdict.is_proved() {
-            true => "this is proved, for the real-number problem of their binary64 values",
-            false => "this is not proved",
-        },
-    );
-    line(
-        "these rows",
-        &match source.read_here {
-            true => format!("are those of {file} under the schema of {model_name}, as read by this program"),
-            false => {
-                format!(
-                    "are {file}; that they are the rows of a data file is asserted by the engine and not proved here"
-                )
-            }
-        },
-    );
+    let origin = match source.read_here {
+        true => format!("are those of {file} under the schema of {model_name}, as read by this program"),
+        false => format!(
+            "are {file}; that they are the rows of a data file is asserted by the engine and not proved here"
+        ),
+    };
+    line("these rows", &origin);
     line("not checked", verdict.not_checked);
     out
 }
 
 fn rows(model: &Model, source: &Source) -> String {
-    let mut text = format!(
-        "{} rows with a weight above 0, {} columns",
-        source.rows.counted(),
-        model.schema.features
-    );
+    let (counted, features) = (source.rows.counted(), model.schema.features);
+    let mut text = format!("{counted} rows with a weight above 0, {features} columns");
     if !model.classes().is_empty() {
         let _ = write!(text, ", {} classes", model.classes().len());
     }
@@ -74,30 +62,31 @@ fn rows(model: &Model, source: &Source) -> String {
 
 /// The result as JSON.
 pub fn json(model: &Model, source: &Source, verdict: &Verdict) -> String {
-    let statements = verdict.statements.iter().filter_map(|statement| {
-        let (about, text) = (quote(&statement.about), quote(&statement.text));
-        let proved = statement.proved?;
+    let statement = |Statement { about, text, proved }: &Statement| {
+        let (about, text, proved) = (quote(about), quote(text), (*proved)?);
         Some(format!(
             "{{\"about\":{about},\"text\":{text},\"proved\":{proved}}}"
         ))
-    });
-    let objections: Vec<String> = verdict.objections.iter().map(|text| quote(text)).collect();
-    let fields = verdict
-        .fields
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":{value},"));
-    format!(
-        "{{\"proved\":{},\"kind\":{},{}\"statements\":[{}],\"objections\":[{}],\"rows\":{},\"sha256\":\"{}\",\"file\":{},\
-         \"left_out\":{},\"read_here\":{}}}\n",
-        verdict.is_proved(),
-        quote(&model.kind),
-        fields.collect::<String>(),
-        statements.collect::<Vec<_>>().join(","),
-        objections.join(","),
-        source.rows.counted(),
-        source.hash,
-        quote(&source.name),
-        source.rows.left_out,
-        source.read_here,
-    )
+    };
+    let mut fields = vec![
+        ("proved", verdict.is_proved().to_string()),
+        ("kind", quote(&model.kind)),
+    ];
+    fields.extend(verdict.fields.iter().cloned());
+    fields.extend([
+        (
+            "statements",
+            array(verdict.statements.iter().filter_map(statement)),
+        ),
+        (
+            "objections",
+            array(verdict.objections.iter().map(|text| quote(text))),
+        ),
+        ("rows", source.rows.counted().to_string()),
+        ("sha256", quote(&source.hash)),
+        ("file", quote(&source.name)),
+        ("left_out", source.rows.left_out.to_string()),
+        ("read_here", source.read_here.to_string()),
+    ]);
+    object(fields) + "\n"
 }

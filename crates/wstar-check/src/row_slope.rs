@@ -1,26 +1,30 @@
-//! −dP/dz of a row, α = −cℓ'(z), in two doubles with a bound on its error, and the curvature cℓ''(z).
+//! The slopes and the curvature of a row's cℓ in its scores, with bounds on their errors.
 //!
-//! Squared hinge and modified Huber: α is 2c times h, clipped to [0, 2] or to h ≥ 0. It is monotone in h and changes no faster
-//! than 2ch, which bounds its error near a kink. There the curvature counts as 0, and as 2c in an upper bound.
+//! Squared hinge and modified Huber: α = −cℓ'(z) is 2c times h, clipped to [0, 2] or to h ≥ 0. It is monotone in h and changes no
+//! faster than 2ch, which bounds its error near a kink. There the curvature counts as 0, and as 2c in an upper bound.
 
-use crate::arithmetic::{Interval, two_prod};
-use crate::defect::residual_of;
+use crate::arithmetic::{Interval, ONE, larger, two_prod};
+use crate::defect::{residual_of, value};
 use crate::elementary::exp_of_negative;
-use crate::problem::Loss;
+use crate::problem::{Loss, Subproblem};
 use crate::products::Score;
+use crate::softmax::{RowScores, curvature};
 
-const ONE: Interval = Interval { lo: 1.0, hi: 1.0 };
 /// Distance from a kink within which the side of a row is not used.
 pub(crate) const UNSURE: f64 = 1e-6;
 
-/// A row's contribution: −dP/dz in two doubles with its error, and the curvature.
+/// A row's contribution to gradient and Hessian.
+#[derive(Default)]
 pub(crate) struct RowSlope {
-    pub(crate) hi: f64,
-    pub(crate) lo: f64,
-    pub(crate) error: f64,
-    pub(crate) curvature: Interval,
-    /// An upper bound of curvatures near a kink.
+    /// −cdℓ/dz of each score in two doubles, and a bound on its error.
+    pub(crate) slopes: Vec<(f64, f64, f64)>,
+    /// The Hessian of cℓ in the scores, whose entries have at most this relative error.
+    pub(crate) curvature: Vec<f64>,
+    pub(crate) relative_error: f64,
+    /// An upper bound of a curvature that counts as 0: near a kink, or too small.
     pub(crate) unsure: f64,
+    /// cℓ, but for softmax.
+    pub(crate) value: Interval,
 }
 
 /// σ(−h) and σ(h).
@@ -35,70 +39,72 @@ pub(crate) fn probabilities(h: Interval) -> (Interval, Interval) {
 }
 
 impl RowSlope {
-    /// The row of a scalar loss.
-    pub(crate) fn new(loss: Loss, c: f64, y: f64, score: Score) -> RowSlope {
-        let (t, s, sign) = residual_of(loss, y);
+    /// The contribution of row `i` at a point.
+    pub(crate) fn new(sub: &Subproblem<'_>, i: usize, point: &[f64]) -> RowSlope {
+        let (loss, c, y) = (sub.problem.loss, sub.weights[i], sub.targets[i]);
         let weight = Interval::point(c);
-        if loss == Loss::Logistic {
-            let h = score.residual(t, s);
-            let (p, q) = probabilities(h);
-            let a = weight * p;
-            let middle = sign * a.middle();
-            let error = (a - Interval::point(a.middle())).abs().hi;
+        if loss == Loss::Softmax {
+            let shares = RowScores::new(sub, i, point).shares;
+            let slope = |(k, &p): (usize, &Interval)| {
+                let slope = c * (Interval::point(f64::from(u8::from(k == y as usize))) - p);
+                (slope.middle(), 0.0, slope.radius())
+            };
+            let middles: Vec<f64> = shares.iter().map(|p| p.middle()).collect();
+            // Shares enter the curvature as products of two.
             return RowSlope {
-                hi: middle,
-                lo: 0.0,
-                error,
-                curvature: weight * p * q,
-                unsure: 0.0,
+                slopes: shares.iter().enumerate().map(slope).collect(),
+                curvature: curvature(c, &middles, shares.len()),
+                relative_error: 2.1 * shares.iter().copied().map(relative_error).fold(0.0, larger),
+                ..RowSlope::default()
             };
         }
-        let (high, low, error) = score.residual_pair(t, s);
+        let score = Score::new(sub.design.row(i), sub.problem.features, point);
+        let (t, s, sign) = residual_of(loss, y);
         let h = score.residual(t, s);
-        let kinks: &[f64] = match loss {
-            Loss::Squared => &[],
-            Loss::SquaredHinge => &[0.0],
-            _ => &[0.0, 2.0],
-        };
-        let near = kinks.iter().any(|&kink| {
-            (h - Interval::point(kink)).lo <= UNSURE && (h - Interval::point(kink)).hi >= -UNSURE
-        });
-        let factor = if loss == Loss::Squared { c } else { 2.0 * c };
-        let (high, low, error) = match loss {
-            Loss::Squared => (high, low, error),
-            _ if h.hi <= 0.0 => (0.0, 0.0, 0.0),
-            Loss::ModifiedHuber if h.lo >= 2.0 => (2.0, 0.0, 0.0),
-            // Near a kink the slope is monotone and changes no faster than h.
-            _ if near => (
-                h.middle().max(0.0),
-                0.0,
-                (h - Interval::point(h.middle())).abs().hi,
-            ),
-            _ => (high, low, error),
-        };
-        let (high, low) = if loss == Loss::ModifiedHuber && high > 2.0 {
-            (2.0, 0.0)
-        } else {
-            (high, low)
-        };
-        let (p, e) = two_prod(factor, high);
-        let rest = Interval::point(e) + Interval::point(factor) * Interval::point(low);
-        let low = rest.middle();
-        let error =
-            (Interval::point(factor) * Interval::point(error) + (rest - Interval::point(low)).abs()).hi;
-        let beyond = near || h.hi <= 0.0 || (loss == Loss::ModifiedHuber && h.lo >= 2.0);
-        let flat = loss != Loss::Squared && beyond;
-        let curvature = if flat {
-            Interval::ZERO
-        } else {
-            Interval::point(factor)
-        };
-        RowSlope {
-            hi: sign * p,
-            lo: sign * low,
-            error,
-            curvature,
-            unsure: if near { factor } else { 0.0 },
+        let value = value(loss, c, h);
+        if loss == Loss::Logistic {
+            let (p, q) = probabilities(h);
+            let (a, curvature) = (weight * p, weight * p * q);
+            let slopes = vec![(sign * a.middle(), 0.0, a.radius())];
+            let known = curvature.lo > 0.0;
+            return RowSlope {
+                slopes,
+                curvature: vec![if known { curvature.middle() } else { 0.0 }],
+                relative_error: if known { relative_error(curvature) } else { 0.0 },
+                unsure: if known { 0.0 } else { curvature.hi },
+                value,
+            };
         }
+        let (factor, kinks): (f64, &[f64]) = match loss {
+            Loss::Squared => (c, &[]),
+            Loss::SquaredHinge => (2.0 * c, &[0.0]),
+            _ => (2.0 * c, &[0.0, 2.0]),
+        };
+        let distance = |kink: &f64| (h - Interval::point(*kink)).abs().lo;
+        let near = kinks.iter().any(|kink| distance(kink) <= UNSURE);
+        let beyond = loss != Loss::Squared && (h.hi <= 0.0 || kinks.len() == 2 && h.lo >= 2.0);
+        let (high, low) = match (beyond, near) {
+            (true, _) => (if h.hi <= 0.0 { 0.0 } else { 2.0 }, Interval::ZERO),
+            (_, true) => (h.middle().max(0.0), h - Interval::point(h.middle())),
+            _ => score.residual_parts(t, s),
+        };
+        let high = if kinks.len() == 2 { high.min(2.0) } else { high };
+        let (p, e) = two_prod(factor, high);
+        let rest = Interval::point(e) + factor * low;
+        RowSlope {
+            slopes: vec![(sign * p, sign * rest.middle(), rest.radius())],
+            curvature: vec![if near || beyond { 0.0 } else { factor }],
+            unsure: if near { factor } else { 0.0 },
+            value,
+            ..RowSlope::default()
+        }
+    }
+}
+
+/// How far the middle of a positive interval is from its ends, relatively.
+fn relative_error(x: Interval) -> f64 {
+    match x == Interval::ZERO {
+        true => 0.0,
+        false => (Interval::new(0.0, x.radius()) / x).hi,
     }
 }

@@ -4,223 +4,178 @@ use crate::csv::number;
 use crate::json::Node;
 use crate::unreadable::{Reading, Unreadable, shown};
 
-/// The kind of file that the rows come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Named columns.
+pub(crate) enum Origin {
     Table,
     /// Numbered features (svmlight).
-    Indexed {
-        /// The index of the first feature: 0 or 1.
-        base: u64,
-    },
-    /// Images.
+    Indexed(u64),
     Pixels,
 }
 
-/// How a raw column is encoded.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Encoding {
-    /// A number, and the value in place of a missing one.
-    Number {
-        /// The value in place of a missing one.
-        fill: Option<f64>,
-    },
-    /// One column for each category, which is 1 in its rows. Two categories make one column, for the second.
-    OneHot {
-        /// The categories.
-        levels: Labels,
-        /// The index of the category in place of a missing one.
-        fill: Option<usize>,
-    },
-    /// Text, which is not read here.
+pub(crate) enum Encoding {
+    /// With the value in place of a missing one.
+    Number(Option<f64>),
+    /// One column for each category, which is 1 in its rows. Two categories make one column, for the second. With the index of the
+    /// category in place of a missing one.
+    OneHot(Vec<String>, Option<usize>),
     Text,
 }
 
 impl Encoding {
-    /// The number of columns of the design.
-    pub fn width(&self) -> usize {
+    /// Whether a missing value has another in its place.
+    pub(crate) fn is_filled(&self) -> bool {
+        !matches!(self, Encoding::Number(None) | Encoding::OneHot(_, None))
+    }
+
+    /// The categories that have a column: of two only the second. A number has one column.
+    pub(crate) fn levels(&self) -> std::ops::Range<usize> {
         match self {
-            Encoding::OneHot { levels, .. } if levels.names.len() != 2 => levels.names.len(),
-            _ => 1,
+            Encoding::OneHot(levels, _) if levels.len() != 2 => 0..levels.len(),
+            Encoding::OneHot(..) => 1..2,
+            _ => 0..1,
         }
     }
 }
 
-/// A raw column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RawColumn {
-    /// Its name in the header.
-    pub name: String,
-    /// Its encoding.
-    pub encoding: Encoding,
+pub(crate) struct RawColumn {
+    pub(crate) name: String,
+    pub(crate) encoding: Encoding,
 }
 
 impl RawColumn {
     fn feature_names(&self) -> Vec<String> {
         match &self.encoding {
-            Encoding::OneHot { levels, .. } => {
-                let shown = if levels.names.len() == 2 { 1.. } else { 0.. };
-                levels.names[shown]
-                    .iter()
-                    .map(|level| format!("{}={level}", self.name))
-                    .collect()
+            Encoding::OneHot(levels, _) => {
+                let shown = levels[self.encoding.levels()].iter();
+                shown.map(|level| format!("{}={level}", self.name)).collect()
             }
             _ => vec![self.name.clone()],
         }
     }
 }
 
-/// Names of classes or categories.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Labels {
-    /// The names in order.
-    pub names: Vec<String>,
-    /// The numbers that they denote, if any.
-    values: Vec<Option<f64>>,
-}
-
-impl Labels {
-    /// Labels with these names.
-    pub fn new(names: Vec<String>) -> Self {
-        Labels {
-            values: names.iter().map(|name| number(name.trim_ascii())).collect(),
-            names,
-        }
-    }
-
-    /// The index of the name that is equal to this label, or else of the only name that denotes the same number (`1` and `1.0`).
-    /// `None` if there is no such name; an error if several names denote this number.
-    pub fn position(&self, label: &str) -> Result<Option<usize>, String> {
-        if let Some(exact) = self.names.iter().position(|name| name == label) {
-            return Ok(Some(exact));
-        }
-        let Some(value) = number(label.trim_ascii()) else {
-            return Ok(None);
-        };
-        let mut equal = (0..self.names.len()).filter(|&k| self.values[k] == Some(value));
-        match (equal.next(), equal.next()) {
-            (_, Some(_)) => Err(format!("{} is the same number as several names", shown(label))),
-            (first, None) => Ok(first),
-        }
+/// The index of the name that is equal to this label, or else of the only name that denotes the same number (`1` and `1.0`). `None` if
+/// there is no such name; an error if several names denote this number.
+pub(crate) fn position(names: &[String], label: &str) -> Result<Option<usize>, String> {
+    let exact = names.iter().position(|name| name == label);
+    let Some(value) = number(label.trim_ascii()).filter(|_| exact.is_none()) else {
+        return Ok(exact);
+    };
+    let mut equal = (0..names.len()).filter(|&k| number(names[k].trim_ascii()) == Some(value));
+    match (equal.next(), equal.next()) {
+        (_, Some(_)) => Err(format!("{} is the same number as several names", shown(label))),
+        (first, None) => Ok(first),
     }
 }
 
-/// The encoding of all columns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schema {
-    /// The kind of file.
-    pub origin: Origin,
+pub(crate) struct Schema {
+    pub(crate) origin: Origin,
     /// The raw columns in the order of the design; empty unless the file is a table.
-    pub columns: Vec<RawColumn>,
-    /// The number of columns of the design.
-    pub features: usize,
-    /// The target column of a table.
-    pub target: Option<String>,
+    pub(crate) columns: Vec<RawColumn>,
+    pub(crate) features: usize,
+    pub(crate) target: Option<String>,
     /// Whether the second class is one value of the target, and the first class all others.
-    pub against_rest: bool,
-    /// The column of sample weights.
-    pub sample_weight: Option<String>,
+    pub(crate) against_rest: bool,
+    pub(crate) sample_weight: Option<String>,
     /// What is subtracted from each column; empty if nothing is.
-    pub shifts: Vec<f64>,
+    pub(crate) shifts: Vec<f64>,
     /// The factor of each column after the subtraction; empty if columns are not scaled.
-    pub factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
     /// The classes; empty for a real target.
-    pub classes: Labels,
+    pub(crate) classes: Vec<String>,
 }
 
 impl Schema {
-    /// Reads the field `schema` of a model file with these classes.
-    pub fn read(node: &Node<'_>, classes: Vec<String>) -> Reading<Self> {
-        let mut schema = Schema {
-            origin: origin(&node.field("origin")?)?,
-            columns: Vec::new(),
-            features: node.field("features")?.count()? as usize,
-            target: text(node, "target")?,
-            against_rest: node.optional("positive")?.is_some(),
-            sample_weight: text(node, "sample_weight")?,
-            shifts: Vec::new(),
-            factors: Vec::new(),
-            classes: Labels::new(classes),
-        };
-        for column in node.field("columns")?.items()? {
-            schema.columns.push(RawColumn {
+    pub(crate) fn read(node: &Node<'_>, classes: Vec<String>) -> Reading<Self> {
+        let column = |column: &Node<'_>| {
+            Ok(RawColumn {
                 name: column.field("name")?.text()?.to_owned(),
                 encoding: encoding(&column.field("encoding")?)?,
-            });
-        }
-        if let Some(scaling) = node.optional("scaling")? {
-            schema.shifts = scaling.field("shifts")?.numbers()?;
-            schema.factors = scaling.field("factors")?.numbers()?;
-            if schema.factors.len() != schema.features
-                || !(schema.shifts.is_empty() || schema.shifts.len() == schema.features)
-            {
-                return Err(scaling.refuse("it does not have one value for each column"));
-            }
-        }
-        if schema.features > u32::MAX as usize {
-            return Err(node.refuse("there are too many columns"));
-        }
-        let width: usize = schema.columns.iter().map(|column| column.encoding.width()).sum();
-        let texts = schema
-            .columns
-            .iter()
-            .any(|column| column.encoding == Encoding::Text);
-        if schema.origin == Origin::Table && !texts && width != schema.features {
-            return Err(node.refuse("its columns do not make as many features as it says"));
-        }
-        if schema.origin != Origin::Table
-            && !(schema.columns.is_empty() && schema.target.is_none() && schema.sample_weight.is_none())
-        {
-            return Err(node.refuse("only a table has named columns"));
-        }
-        if let Some(positive) = text(node, "positive")? {
+            })
+        };
+        let text = |name| node.maybe(name, |field| field.text().map(str::to_owned));
+        let scaling = node.optional("scaling")?;
+        let scale = |name| match &scaling {
+            Some(scaling) => scaling.field(name)?.numbers(),
+            None => Ok(Vec::new()),
+        };
+        let (positive, columns) = (text("positive")?, node.field("columns")?.items()?);
+        let schema = Schema {
+            origin: origin(&node.field("origin")?)?,
+            columns: columns.iter().map(column).collect::<Reading<_>>()?,
+            features: node.field("features")?.count()? as usize,
+            target: text("target")?,
+            against_rest: positive.is_some(),
+            sample_weight: text("sample_weight")?,
+            shifts: scale("shifts")?,
+            factors: scale("factors")?,
+            classes,
+        };
+        let d = schema.features;
+        let fits = |numbers: &[f64]| numbers.is_empty() || numbers.len() == d;
+        let scales = scaling.is_none() || schema.factors.len() == d && fits(&schema.shifts);
+        node.require(scales, "the scaling has not one value for each column")?;
+        node.require(d <= u32::MAX as usize, "there are too many columns")?;
+        let is_table = schema.origin == Origin::Table;
+        let whole = !is_table || schema.text_column().is_some() || schema.widths().sum::<usize>() == d;
+        node.require(whole, "its columns do not make its number of features")?;
+        let named = !schema.columns.is_empty() || schema.target.is_some() || schema.sample_weight.is_some();
+        node.require(is_table || !named, "only a table has named columns")?;
+        if let Some(positive) = positive {
             let rest = if positive == "rest" { "other" } else { "rest" };
-            if schema.classes.names != [rest, positive.as_str()] {
-                return Err(node.refuse("the classes are not the positive value and the rest"));
-            }
+            let two = schema.classes == [rest, positive.as_str()];
+            node.require(two, "the classes are not the positive value and the rest")?;
         }
         Ok(schema)
     }
 
     /// The target of a label: the index of its class, or a real number.
-    pub fn target_of(&self, label: &str) -> Result<f64, String> {
-        if self.classes.names.is_empty() {
-            return number(label.trim_ascii())
-                .ok_or_else(|| format!("{} is not a number, and the target is one", shown(label)));
+    pub(crate) fn target_of(&self, label: &str) -> Result<f64, String> {
+        if self.classes.is_empty() {
+            let number = number(label.trim_ascii());
+            return number.ok_or_else(|| format!("{} is not a number, and the target is one", shown(label)));
         }
         if self.against_rest {
-            let rest = &self.classes.names[1..];
-            return Ok(f64::from(Labels::new(rest.to_vec()).position(label)?.is_some()));
+            return Ok(f64::from(position(&self.classes[1..], label)?.is_some()));
         }
-        match self.classes.position(label)? {
-            Some(class) => Ok(class as f64),
-            None => Err(format!("{} is not a class of the model", shown(label))),
-        }
+        let class = position(&self.classes, label)?.map(|class| class as f64);
+        class.ok_or_else(|| format!("{} is not a class of the model", shown(label)))
     }
 
     /// Whether rows are stored without their zeros: there are categories, and zeros remain zeros.
-    pub fn is_sparse(&self) -> bool {
-        self.shifts.is_empty() && self.columns.iter().any(|column| column.encoding.width() > 2)
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.shifts.is_empty() && self.widths().any(|width| width > 2)
     }
 
-    /// The names of the columns of the design.
-    pub fn feature_names(&self) -> Vec<String> {
-        let Origin::Indexed { base } = self.origin else {
-            let names = self.columns.iter().flat_map(RawColumn::feature_names);
-            return names
-                .chain((0..self.features).map(|j| format!("column {j}")))
+    fn widths(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().map(|column| column.encoding.levels().len())
+    }
+
+    fn text_column(&self) -> Option<&RawColumn> {
+        let is_text = |column: &&RawColumn| column.encoding == Encoding::Text;
+        self.columns.iter().find(is_text)
+    }
+
+    pub(crate) fn feature_names(&self) -> Vec<String> {
+        let (numbers, named) = (
+            0..self.features,
+            self.columns.iter().flat_map(RawColumn::feature_names),
+        );
+        match self.origin {
+            Origin::Indexed(base) => numbers.map(|j| (j as u64 + base).to_string()).collect(),
+            _ => named
+                .chain(numbers.map(|j| format!("column {j}")))
                 .take(self.features)
-                .collect();
-        };
-        (0..self.features as u64)
-            .map(|j| (j + base).to_string())
-            .collect()
+                .collect(),
+        }
     }
 
     /// Standardises the value of a column: fl(fl(x − shift)·factor), as the engine does.
     #[inline]
-    pub fn scaled(&self, column: usize, value: f64) -> f64 {
+    pub(crate) fn scaled(&self, column: usize, value: f64) -> f64 {
         match (self.shifts.get(column), self.factors.get(column)) {
             (Some(shift), Some(factor)) => (value - shift) * factor,
             (None, Some(factor)) => value * factor,
@@ -229,70 +184,49 @@ impl Schema {
     }
 }
 
-fn text(node: &Node<'_>, name: &str) -> Reading<Option<String>> {
-    let field = node.optional(name)?;
-    field.map(|field| field.text().map(str::to_owned)).transpose()
-}
-
 fn origin(node: &Node<'_>) -> Reading<Origin> {
-    match node.as_text() {
-        Some("table") => return Ok(Origin::Table),
-        Some(_) => return Err(node.refuse("an unknown kind of file")),
-        None => {}
+    if node.as_text().is_some() {
+        node.choice(&[("table", ())], "kind of file")?;
+        return Ok(Origin::Table);
     }
-    if let Some(indexed) = node.optional("indexed")? {
-        let base = indexed.field("base")?;
-        return match base.count()? {
-            base @ (0 | 1) => Ok(Origin::Indexed { base }),
-            _ => Err(base.refuse("0 or 1 is expected")),
-        };
+    let Some(indexed) = node.optional("indexed")? else {
+        return node.field("pixels").map(|_| Origin::Pixels);
+    };
+    let base = indexed.field("base")?;
+    match base.count()? {
+        number @ (0 | 1) => Ok(Origin::Indexed(number)),
+        _ => Err(base.refuse("0 or 1 is expected")),
     }
-    node.field("pixels").map(|_| Origin::Pixels)
 }
 
 fn encoding(node: &Node<'_>) -> Reading<Encoding> {
     if let Some(column) = node.optional("number")? {
-        let fill = column.optional("fill")?.map(|fill| fill.number()).transpose()?;
-        return Ok(Encoding::Number { fill });
+        let fill = column.maybe("fill", |fill| fill.number())?;
+        return Ok(Encoding::Number(fill));
     }
-    if let Some(column) = node.optional("one-hot")? {
-        let names = column.field("levels")?.texts()?;
-        let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
-        if names.is_empty() || distinct.len() < names.len() {
-            return Err(column.refuse("the levels are absent or repeated"));
-        }
-        let levels = Labels::new(names);
-        let fill = text(&column, "fill")?;
-        let unknown = || column.refuse("the level in place of a missing one is unknown");
-        let index = |fill: String| {
-            levels
-                .names
-                .iter()
-                .position(|name| *name == fill)
-                .ok_or_else(unknown)
-        };
-        let fill = fill.map(index).transpose()?;
-        return Ok(Encoding::OneHot { levels, fill });
-    }
-    match node.optional("text")? {
-        Some(_) => Ok(Encoding::Text),
-        None => Err(node.refuse("an unknown encoding")),
-    }
+    let Some(column) = node.optional("one-hot")? else {
+        let text = node.optional("text")?.map(|_| Encoding::Text);
+        return text.ok_or_else(|| node.refuse("an unknown encoding"));
+    };
+    let names = column.field("levels")?.names()?;
+    let fill = column.maybe("fill", |fill| {
+        let (name, unknown) = (fill.text()?, || {
+            fill.refuse("the level in place of a missing one is unknown")
+        });
+        names.iter().position(|level| level == name).ok_or_else(unknown)
+    })?;
+    column.require(!names.is_empty(), "there are no levels")?;
+    Ok(Encoding::OneHot(names, fill))
 }
 
 /// Why rows of this schema cannot be read from a file here, if they cannot.
-pub fn unsupported(schema: &Schema) -> Option<Unreadable> {
-    let use_rows = "give canonical rows";
-    let text = schema
-        .columns
-        .iter()
-        .find(|column| column.encoding == Encoding::Text);
-    match (&schema.origin, text) {
-        (Origin::Pixels, _) => Some(Unreadable::new(format!("images are not read here: {use_rows}"))),
-        (_, Some(column)) => Some(Unreadable::new(format!(
-            "column {} is text, which is not read here: {use_rows}",
-            shown(&column.name)
-        ))),
-        _ => None,
-    }
+pub(crate) fn unsupported(schema: &Schema) -> Option<Unreadable> {
+    let what = match (&schema.origin, schema.text_column()) {
+        (Origin::Pixels, _) => "images are".into(),
+        (_, Some(column)) => format!("column {} is text, which is", shown(&column.name)),
+        _ => return None,
+    };
+    Some(Unreadable::new(format!(
+        "{what} not read here: give canonical rows"
+    )))
 }

@@ -18,7 +18,7 @@ const START: [u32; 8] = [
 ];
 
 /// The hash of these bytes, in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut state = START;
     let (blocks, rest) = bytes.as_chunks::<64>();
     blocks.iter().for_each(|block| compress(&mut state, block));

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::csv::{Cell, Csv, is_missing, number, utf8};
-use crate::schema::{Encoding, Schema, unsupported};
-use crate::training_rows::{RowBuilder, TrainingRows};
-use crate::unreadable::{Fault, Reading, Unreadable, shown};
+use crate::schema::{Encoding, Schema, position, unsupported};
+use crate::training_rows::TrainingRows;
+use crate::unreadable::{Fault, Reading, Unreadable, require, shown};
 
 /// How a CSV file is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,12 @@ pub struct TableOptions {
 }
 
 /// Reads the rows of a file called `name`.
-pub fn read(bytes: &[u8], name: &str, schema: &Schema, options: TableOptions) -> Reading<TrainingRows> {
+pub(crate) fn read(
+    bytes: &[u8],
+    name: &str,
+    schema: &Schema,
+    options: TableOptions,
+) -> Reading<TrainingRows> {
     if let Some(refusal) = unsupported(schema) {
         return Err(refusal);
     }
@@ -29,16 +34,15 @@ pub fn read(bytes: &[u8], name: &str, schema: &Schema, options: TableOptions) ->
     let plan = Plan::find(text, schema, options.delimiter).map_err(|error| error.in_file(name))?;
     let rows = plan.rows(text, schema, options.drop_missing);
     let rows = rows.map_err(|fault| fault.locate(text.as_bytes(), name))?;
-    rows.finish().map_err(|error| error.in_file(name))
+    rows.checked().map_err(|error| error.in_file(name))
 }
 
-/// Which cells of a row are used.
 struct Plan {
     delimiter: u8,
     has_header: bool,
     /// The number of cells of each row.
     cells: usize,
-    /// The index of the cell of each raw column of the schema.
+    /// The indices of the cells of the raw columns of the schema.
     columns: Vec<usize>,
     target: usize,
     weight: Option<usize>,
@@ -46,186 +50,125 @@ struct Plan {
 
 impl Plan {
     fn find(text: &str, schema: &Schema, delimiter: Option<u8>) -> Reading<Self> {
-        let candidates = match delimiter {
-            Some(delimiter) => vec![delimiter],
-            None => b",;\t|".to_vec(),
-        };
-        let plans = candidates
-            .iter()
-            .map(|&delimiter| Plan::with(text, schema, delimiter));
-        let (mut fitting, mut refusals) = (Vec::new(), Vec::new());
-        for plan in plans {
-            match plan {
-                Ok(plan) => fitting.push(plan),
-                Err(refusal) => refusals.push(refusal),
-            }
-        }
-        match (fitting.pop(), fitting.is_empty()) {
-            (Some(plan), true) => Ok(plan),
-            (Some(_), false) => Err(Unreadable::new(
-                "several separators fit the first line: the separator must be given",
-            )),
+        let candidates = delimiter.map_or(b",;\t|".to_vec(), |delimiter| vec![delimiter]);
+        let plan = |&delimiter: &u8| Plan::with(text, schema, delimiter);
+        let plans = candidates.iter().map(plan);
+        let (mut fitting, mut others): (Vec<_>, Vec<_>) = plans.partition(Result::is_ok);
+        match fitting.len() {
             // The refusal under the first candidate, the comma, is shown.
-            (None, _) => Err(refusals.swap_remove(0)),
+            0 => others.swap_remove(0),
+            1 => fitting.swap_remove(0),
+            _ => {
+                let refusal = "several separators fit the first line: the separator must be given";
+                Err(Unreadable::new(refusal))
+            }
         }
     }
 
     fn with(text: &str, schema: &Schema, delimiter: u8) -> Reading<Self> {
-        let mut csv = Csv::new(text, delimiter);
         let mut cells = Vec::new();
-        let is_row = csv
-            .next(&mut cells)
-            .map_err(|fault| Unreadable::new(fault.message))?;
-        if !is_row {
-            return Err(Unreadable::new("the file is empty"));
-        }
-        let missing = |name: &str| {
-            Unreadable::new(format!(
-                "there is no column {}, which the model needs",
-                shown(name)
-            ))
-        };
-        let target = schema
-            .target
-            .as_deref()
-            .ok_or_else(|| Unreadable::new("the model does not name its target column"))?;
-        let features = schema.columns.iter().map(|column| column.name.as_str());
-        let wanted: Vec<&str> = features
-            .chain([target])
-            .chain(schema.sample_weight.as_deref())
-            .collect();
-        let names: Vec<String> = cells
-            .iter()
-            .map(|cell| cell.content(text).trim_ascii().to_owned())
-            .collect();
+        let is_row = Csv::new(text, delimiter).next(&mut cells);
+        let is_row = is_row.map_err(|fault| Unreadable::new(fault.message))?;
+        require(is_row, || "the file is empty")?;
+        let target = schema.target.as_deref();
+        let target = target.ok_or_else(|| Unreadable::new("the model does not name its target column"))?;
+        let mut wanted: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
+        wanted.push(target);
+        wanted.extend(schema.sample_weight.as_deref());
         let mut positions = BTreeMap::new();
-        for (index, name) in names.iter().enumerate() {
-            if positions.insert(name.as_str(), index).is_some() && wanted.contains(&name.as_str()) {
-                return Err(Unreadable::new(format!("two columns are called {}", shown(name))));
-            }
+        for (index, cell) in cells.iter().enumerate() {
+            let name = cell.content.trim_ascii();
+            let certain = positions.insert(name, index).is_none() || !wanted.contains(&name);
+            require(certain, || format!("two columns are called {}", shown(name)))?;
         }
-        let in_header = |name: &&str| positions.get(name).copied();
-        let numbered = |name: &&str| column_number(name).filter(|index| *index < cells.len());
-        let has_header = wanted.iter().all(|name| in_header(name).is_some());
-        let without_header = wanted.iter().all(|name| column_number(name).is_some());
-        let mut indices = Vec::with_capacity(wanted.len());
-        for name in &wanted {
-            let index = if without_header && !has_header {
-                numbered(name)
-            } else {
-                in_header(name)
+        let has_header = wanted.iter().all(|name| positions.contains_key(name));
+        let numbered = !has_header && wanted.iter().all(|name| column_number(name).is_some());
+        let index = |name: &&str| {
+            let index = match numbered {
+                true => column_number(name).filter(|index| *index < cells.len()),
+                false => positions.get(name).copied(),
             };
-            indices.push(index.ok_or_else(|| missing(name))?);
-        }
-        let weight = schema.sample_weight.as_ref().and_then(|_| indices.pop());
-        let target = indices.pop().ok_or_else(|| missing(target))?;
+            let missing = || format!("there is no column {}, which the model needs", shown(name));
+            index.ok_or_else(|| Unreadable::new(missing()))
+        };
+        let mut columns = wanted.iter().map(index).collect::<Reading<Vec<usize>>>()?;
+        let mut rest = columns.split_off(schema.columns.len()).into_iter();
+        let (target, weight) = (rest.next().unwrap_or_default(), rest.next());
         Ok(Plan {
             delimiter,
             has_header,
             cells: cells.len(),
-            columns: indices,
+            columns,
             target,
             weight,
         })
     }
 
-    fn rows(&self, text: &str, schema: &Schema, drop_missing: bool) -> Result<RowBuilder, Fault> {
-        let mut csv = Csv::new(text, self.delimiter);
-        let mut cells = Vec::with_capacity(self.cells);
+    fn rows(&self, text: &str, schema: &Schema, drop_missing: bool) -> Result<TrainingRows, Fault> {
+        let (mut csv, mut cells) = (Csv::new(text, self.delimiter), Vec::new());
         if self.has_header {
             csv.next(&mut cells)?;
         }
-        let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count();
-        let weighted = self.weight.is_some();
-        let mut rows = RowBuilder::new(schema.features, schema.is_sparse(), weighted, lines, text.len());
-        loop {
-            if !csv.next(&mut cells)? {
-                return Ok(rows);
-            }
+        let (mut rows, sparse) = (TrainingRows::new(schema.features), schema.is_sparse());
+        while csv.next(&mut cells)? {
             if cells.len() != self.cells {
-                let message = format!(
-                    "{} cells in this row where the first has {}",
-                    cells.len(),
-                    self.cells
-                );
-                return Err(Fault::new(cells.first().map_or(0, Cell::offset), message));
+                let (found, expected) = (cells.len(), self.cells);
+                let message = format!("{found} cells in this row where the first has {expected}");
+                return Err(Fault::new(cells.first().map_or(0, |cell| cell.offset), message));
             }
-            if drop_missing && self.misses(text, &cells, schema) {
-                rows.leave_out();
-                continue;
+            match drop_missing && self.misses(&cells, schema) {
+                true => rows.left_out += 1,
+                false => self.encode(&cells, schema, sparse, &mut rows)?,
             }
-            self.encode(text, &cells, schema, &mut rows)?;
         }
+        Ok(rows)
     }
 
     /// Whether a row has a missing value that the schema does not replace.
-    fn misses(&self, text: &str, cells: &[Cell], schema: &Schema) -> bool {
-        let missing = |index: usize| is_missing(cells[index].trimmed(text));
-        let unfilled = |column: &Encoding| {
-            matches!(
-                column,
-                Encoding::Number { fill: None } | Encoding::OneHot { fill: None, .. }
-            )
-        };
-        let features = self.columns.iter().zip(&schema.columns);
-        features
-            .filter(|(_, column)| unfilled(&column.encoding))
-            .any(|(&index, _)| missing(index))
-            || missing(self.target)
+    fn misses(&self, cells: &[Cell<'_>], schema: &Schema) -> bool {
+        let missing = |index: usize| is_missing(&cells[index].content);
+        let mut columns = self.columns.iter().zip(&schema.columns);
+        missing(self.target)
             || self.weight.is_some_and(missing)
+            || columns.any(|(&index, column)| !column.encoding.is_filled() && missing(index))
     }
 
     fn encode(
         &self,
-        text: &str,
-        cells: &[Cell],
+        cells: &[Cell<'_>],
         schema: &Schema,
-        rows: &mut RowBuilder,
+        sparse: bool,
+        rows: &mut TrainingRows,
     ) -> Result<(), Fault> {
         let mut first = 0;
         for (&index, raw) in self.columns.iter().zip(&schema.columns) {
             let cell = &cells[index];
+            let refuse = |message: String| Fault::new(cell.offset, message);
             match &raw.encoding {
-                Encoding::Number { fill } => {
-                    let value = number_or_fill(text, cell, *fill, &raw.name)?;
-                    rows.put(first, schema.scaled(first, value));
+                Encoding::Number(fill) => {
+                    let value = value(&cell.content, *fill, &raw.name).map_err(refuse)?;
+                    rows.design.put(first, schema.scaled(first, value), sparse);
                 }
-                encoding => {
-                    let level = level(text, cell, encoding, &raw.name)?;
-                    let width = encoding.width();
-                    // Of two levels only the second has a column. The only level of a column has one.
-                    let hit = if matches!(encoding, Encoding::OneHot { levels, .. } if levels.names.len() == 2)
-                    {
-                        level.checked_sub(1)
-                    } else {
-                        Some(level)
-                    };
-                    for within in 0..width {
-                        let value = f64::from(hit == Some(within));
-                        rows.put(first + within, schema.scaled(first + within, value));
+                Encoding::OneHot(levels, fill) => {
+                    let level = level(&cell.content, levels, *fill, &raw.name).map_err(refuse)?;
+                    for (column, of_column) in (first..).zip(raw.encoding.levels()) {
+                        let value = schema.scaled(column, f64::from(level == of_column));
+                        rows.design.put(column, value, sparse);
                     }
                 }
+                Encoding::Text => return Err(refuse("text is not read here".into())),
             }
-            first += raw.encoding.width();
+            first += raw.encoding.levels().len();
         }
-        let target = self.target(text, cells, schema)?;
-        let weight = self
-            .weight
-            .map(|index| sample_weight(text, &cells[index]))
-            .transpose()?;
-        rows.end_row(target, weight);
+        let target = &cells[self.target];
+        let found = match is_missing(&target.content) {
+            true => Err("the target is missing".into()),
+            false => schema.target_of(&target.content),
+        };
+        let found = found.map_err(|message| Fault::new(target.offset, message))?;
+        let weight = self.weight.map(|index| sample_weight(&cells[index]));
+        rows.end_row(found, weight.transpose()?);
         Ok(())
-    }
-
-    fn target(&self, text: &str, cells: &[Cell], schema: &Schema) -> Result<f64, Fault> {
-        let cell = &cells[self.target];
-        let content = cell.content(text);
-        if is_missing(content.trim_ascii()) {
-            return Err(Fault::new(cell.offset(), "the target is missing"));
-        }
-        schema
-            .target_of(&content)
-            .map_err(|message| Fault::new(cell.offset(), message))
     }
 }
 
@@ -237,42 +180,31 @@ fn column_number(name: &str) -> Option<usize> {
 }
 
 #[inline]
-fn number_or_fill(text: &str, cell: &Cell, fill: Option<f64>, name: &str) -> Result<f64, Fault> {
-    let content = cell.trimmed(text);
-    if let Some(value) = number(content) {
+fn value(cell: &str, fill: Option<f64>, column: &str) -> Result<f64, String> {
+    let cell = cell.trim_ascii();
+    if let Some(value) = number(cell) {
         return Ok(value);
     }
-    match (is_missing(content), fill) {
-        (true, Some(fill)) => Ok(fill),
-        (true, None) => Err(Fault::new(
-            cell.offset(),
-            format!("a missing value in column {}", shown(name)),
-        )),
-        _ => Err(Fault::new(
-            cell.offset(),
-            format!(
-                "{} is not a finite number, as column {} needs",
-                shown(content),
-                shown(name)
-            ),
+    match is_missing(cell) {
+        true => fill.ok_or_else(|| format!("a missing value in column {}", shown(column))),
+        false => Err(format!(
+            "{} is not a finite number, as column {} needs",
+            shown(cell),
+            shown(column)
         )),
     }
 }
 
-fn level(text: &str, cell: &Cell, encoding: &Encoding, name: &str) -> Result<usize, Fault> {
-    let Encoding::OneHot { levels, fill } = encoding else {
-        return Err(Fault::new(cell.offset(), "text is not read here"));
+fn level(cell: &str, levels: &[String], fill: Option<usize>, column: &str) -> Result<usize, String> {
+    let found = match is_missing(cell) {
+        true => fill.ok_or_else(|| "a missing value".into()),
+        false => position(levels, cell)
+            .and_then(|found| found.ok_or_else(|| format!("{} is not a category of the model", shown(cell)))),
     };
-    let content = cell.content(text);
-    let refuse = |message: String| Fault::new(cell.offset(), format!("{message} in column {}", shown(name)));
-    if is_missing(content.trim_ascii()) {
-        return fill.ok_or_else(|| refuse("a missing value".into()));
-    }
-    let found = levels.position(&content).map_err(refuse)?;
-    found.ok_or_else(|| refuse(format!("{} is not a category of the model", shown(&content))))
+    found.map_err(|message| format!("{message} in column {}", shown(column)))
 }
 
-fn sample_weight(text: &str, cell: &Cell) -> Result<f64, Fault> {
-    let weight = number(cell.trimmed(text)).filter(|weight| *weight >= 0.0);
-    weight.ok_or_else(|| Fault::new(cell.offset(), "the sample weight is not a number from 0 on"))
+fn sample_weight(cell: &Cell<'_>) -> Result<f64, Fault> {
+    let weight = number(cell.content.trim_ascii()).filter(|weight| *weight >= 0.0);
+    weight.ok_or_else(|| Fault::new(cell.offset, "the sample weight is not a number from 0 on"))
 }

@@ -9,6 +9,12 @@ pub struct Unreadable(String);
 /// What is read, or why it cannot be read.
 pub type Reading<T> = Result<T, Unreadable>;
 
+/// An error unless a condition holds.
+pub(crate) fn require<T: Into<String>>(holds: bool, reason: impl FnOnce() -> T) -> Reading<()> {
+    let refusal = || Unreadable::new(reason());
+    holds.then_some(()).ok_or_else(refusal)
+}
+
 impl Unreadable {
     /// A reason in words.
     pub fn new(reason: impl Into<String>) -> Self {
@@ -30,18 +36,14 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// An error at a byte of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The offset of the byte.
-    pub offset: usize,
-    /// What is wrong there.
-    pub message: String,
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) message: String,
 }
 
 impl Fault {
-    /// An error at this byte.
-    pub fn new(offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Fault {
             offset,
             message: message.into(),
@@ -49,7 +51,7 @@ impl Fault {
     }
 
     /// The error with its line and column; both count from 1, columns in bytes.
-    pub fn locate(&self, text: &[u8], name: &str) -> Unreadable {
+    pub(crate) fn locate(&self, text: &[u8], name: &str) -> Unreadable {
         let before = text.get(..self.offset).unwrap_or(text);
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let line_start = before
@@ -62,7 +64,7 @@ impl Fault {
 }
 
 /// A text in quotes for a message, shortened to 40 characters.
-pub fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {
         short.push('…');

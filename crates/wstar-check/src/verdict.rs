@@ -38,7 +38,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Nothing yet.
     pub(crate) fn new(not_checked: &'static str) -> Self {
         Verdict {
             not_checked,
@@ -48,15 +47,10 @@ impl Verdict {
 
     /// Whether all statements are proved, of which there is at least one, and nothing in the model file disagrees.
     pub fn is_proved(&self) -> bool {
-        let mut results = self
-            .statements
-            .iter()
-            .filter_map(|statement| statement.proved)
-            .peekable();
-        results.peek().is_some() && results.all(|proved| proved) && self.objections.is_empty()
+        let results = || self.statements.iter().filter_map(|statement| statement.proved);
+        results().count() > 0 && results().all(|proved| proved) && self.objections.is_empty()
     }
 
-    /// Adds a statement.
     pub(crate) fn state(&mut self, about: impl Into<String>, text: impl Into<String>, proved: Option<bool>) {
         let (about, text) = (about.into(), text.into());
         self.statements.push(Statement { about, text, proved });

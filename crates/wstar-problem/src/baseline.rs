@@ -1,10 +1,9 @@
-//! S, the objective of the best constant model, which gives relative gaps a scale: a gap is divided by max(P, min(1, 2⁻²⁰·S)).
+//! S, the objective of the best constant model, which gives relative gaps a scale: a gap is divided by max(P, σ·S).
 //!
 //! S is the infimum of Σcᵢℓ(yᵢ, b) over b, or its value at b = 0 if the intercept is absent or penalised, or if the infimum is 0
 //! because all targets are equal. It scales with the targets and the weights as P does, so the relative gap is the same for
-//! equivalent problems; 2⁻²⁰·S replaces P where the model fits the rows (almost) exactly. On separable rows S grows with C and
-//! min P does not, so 2⁻²⁰·S counts only up to 1. With the weights c₊, c₋ of two classes, W their sum, cₖ those of several, and
-//! the mean ȳ:
+//! equivalent problems; σ·S replaces P where the model fits the rows (almost) exactly. σ is 2⁻²⁰ without a penalty and 2⁻⁴⁰ with
+//! one. With the weights c₊, c₋ of two classes, W their sum, cₖ those of several, and the mean ȳ:
 //!
 //! - squared: ½Σc(y − ȳ)²; logistic and softmax: Σcₖ·log(W/cₖ); hinge: 2·min(c₊, c₋);
 //! - squared hinge and modified Huber: 4c₊c₋/W, at b = (c₊ − c₋)/W; squared error of a probability: c₊c₋/W;

@@ -1,10 +1,11 @@
 //! Elementary functions and sums against exact arithmetic.
 
-use crate::arithmetic::{Interval, Sum, U, two_prod, two_sum};
+use crate::arithmetic::{Interval, ONE, Sum, U, two_prod, two_sum};
 use crate::elementary::{exp_of_negative, log1p};
 use crate::mutant::{Mutant, with};
 use crate::tests::exact::{abs, big, rounded, zero};
 use crate::tests::random_problems::Random;
+use crate::tests::random_rows::contains;
 
 #[test]
 fn exponentials_lie_in_their_intervals() {
@@ -91,4 +92,47 @@ fn sums_lie_within_their_errors() {
 fn a_tiny_roundoff_is_detected() {
     let found = |test: fn()| std::panic::catch_unwind(|| with(Mutant::TinyRoundoff, test)).is_err();
     assert!(found(sums_lie_within_their_errors));
+}
+
+#[test]
+fn products_and_quotients_contain_the_exact_ones() {
+    let mut random = Random(5);
+    let special = [
+        0.0,
+        5e-324,
+        1e-310,
+        1e-200,
+        0.1,
+        1.0,
+        3.0,
+        1e200,
+        f64::MAX,
+        f64::INFINITY,
+    ];
+    let mut interval = || {
+        let mut end = || random.pick(&special) * random.pick(&[1.0, -1.0]);
+        let (a, b) = (end(), end());
+        (a.is_finite() || b.is_finite()).then(|| Interval::new(a.min(b), a.max(b)))
+    };
+    let pairs: Vec<_> = (0..20_000)
+        .filter_map(|_| Some((interval()?, interval()?)))
+        .collect();
+    let numbers = |x: Interval| [x.lo, x.middle(), x.hi].into_iter().filter(|x| x.is_finite());
+    for (a, b) in pairs {
+        let (product, quotient) = (a * b, a / b);
+        assert!(
+            !(a.lo >= 0.0 && b.lo >= 0.0) || product.lo >= 0.0,
+            "{a:?} {b:?} {product:?}"
+        );
+        for (x, y) in numbers(a).flat_map(|x| numbers(b).map(move |y| (x, y))) {
+            assert!(contains(product, &(big(x) * big(y))), "{x} {y} {product:?}");
+            let exact = (y != 0.0).then(|| big(x) / big(y));
+            assert!(
+                exact.is_none_or(|exact| contains(quotient, &exact)),
+                "{x} {y} {quotient:?}"
+            );
+        }
+    }
+    assert_eq!(Interval::ZERO * Interval::WHOLE, Interval::ZERO);
+    assert_eq!(ONE / Interval::ZERO, Interval::WHOLE);
 }

@@ -40,7 +40,7 @@ fn violations(case: &Case) -> (usize, Gap, f64) {
             })
     };
     let mut best = f64::INFINITY;
-    let mut count = usize::from(!(inside(found.primal.0, true) && inside(found.primal.1, false)));
+    let mut count = usize::from(!(inside(found.primal.lo, true) && inside(found.primal.hi, false)));
     for dual in recorded().into_iter().filter(|dual| dual.gap.gap.is_finite()) {
         let exact = gap(&sub, &case.point, &dual);
         count += usize::from(exact.as_ref().is_none_or(|exact| *exact > big(dual.gap.gap)));

@@ -1,7 +1,7 @@
 //! ‖RHRᵀ − I‖ against exact arithmetic.
 
 use crate::design::Design;
-use crate::linear::{Frame, gram, identity_defect, inverse_factor, norm_of_row};
+use crate::linear::{Frame, Information, gram, identity_defect, inverse_factor};
 use crate::mutant::{Mutant, with};
 use crate::tests::exact::{Big, big, zero};
 use crate::tests::random_problems::Random;
@@ -67,11 +67,15 @@ fn wrong(seed: u64) -> (usize, usize) {
         }
         // ε bounds the spectral norm, which is at least the Frobenius norm over √p.
         let too_small = norm > big(epsilon) * big(epsilon) * big(p as f64);
-        let mut x = vec![0.0; p];
-        frame.map(design.row(0), &mut x);
-        let exact_norm = t[0].iter().fold(zero(), |sum, t| sum + t * t);
-        let bound = norm_of_row(&r, &x, crate::linear::frobenius(&r));
-        wrong += usize::from(too_small) + usize::from(exact_norm > big(bound) * big(bound));
+        let (mut x, mut information) = (vec![0.0; p], Information::new(1, p));
+        for i in 0..n {
+            frame.map(design.row(i), &mut x);
+            information.add(&[weights[i]], &x);
+        }
+        let bound = information.largest_range(&r);
+        let exact_norm = |t: &Vec<Big>| t.iter().fold(zero(), |sum, t| sum + t * t);
+        let too_long = t.iter().any(|t| exact_norm(t) > big(bound) * big(bound));
+        wrong += usize::from(too_small) + usize::from(too_long);
     }
     (wrong, finite)
 }

@@ -17,6 +17,7 @@ mod proved_digits;
 mod random_case;
 mod random_problems;
 mod random_rows;
+mod reading;
 mod separations;
 mod softmax_gaps;
 mod speed;

@@ -125,7 +125,7 @@ fn balance_predicts_default() {
     }
     let errors = digits.standard_errors.expect("unpenalised");
     assert!(
-        (errors[1].0 - 0.36116872521) < 1e-9 && errors[1].1 - errors[1].0 < 1e-9,
+        (errors[1].lo - 0.36116872521) < 1e-9 && errors[1].hi - errors[1].lo < 1e-9,
         "{errors:?}"
     );
 }
@@ -221,7 +221,7 @@ fn least_squares_contain_the_exact_solution() {
         assert_eq!(outside(&digits, &exact), 0, "{name}");
         for (found, exact) in digits.standard_errors.iter().flatten().zip(&errors) {
             assert!(
-                big(found.0) <= *exact && *exact <= big(found.1),
+                big(found.lo) <= *exact && *exact <= big(found.hi),
                 "{name} {found:?} {}",
                 rounded(exact)
             );

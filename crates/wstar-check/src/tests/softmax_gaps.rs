@@ -389,7 +389,7 @@ fn violations(case: &SoftmaxCase) -> (usize, Gap) {
     for dual in recorded().into_iter().filter(|dual| dual.gap.gap.is_finite()) {
         let (primal, gap) = exact(&sub, &case.point, &dual);
         count += usize::from(gap.is_none_or(|gap| gap > big(dual.gap.gap)));
-        count += usize::from(!(big(dual.gap.primal.0) <= primal && primal <= big(dual.gap.primal.1)));
+        count += usize::from(!(big(dual.gap.primal.lo) <= primal && primal <= big(dual.gap.primal.hi)));
     }
     (count, found)
 }

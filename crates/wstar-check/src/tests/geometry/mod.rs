@@ -8,7 +8,7 @@ mod proof_files;
 use crate::check::check;
 use crate::dyadic::{Dyadic, dependence};
 use crate::model::Model;
-use crate::training_rows::{RowBuilder, TrainingRows};
+use crate::training_rows::TrainingRows;
 use crate::unreadable::Reading;
 use crate::verdict::{Options, Verdict};
 
@@ -36,14 +36,14 @@ impl Set {
     }
 
     pub(super) fn training_rows(&self) -> TrainingRows {
-        let mut builder = RowBuilder::new(self.features(), false, true, 0, 0);
+        let mut rows = TrainingRows::new(self.features());
         for (i, row) in self.rows.iter().enumerate() {
             row.iter()
                 .enumerate()
-                .for_each(|(j, &value)| builder.put(j, value));
-            builder.end_row(self.classes[i] as f64, Some(self.weights[i]));
+                .for_each(|(j, &value)| rows.design.put(j, value, false));
+            rows.end_row(self.classes[i] as f64, Some(self.weights[i]));
         }
-        builder.finish().unwrap()
+        rows.checked().unwrap()
     }
 
     pub(super) fn schema(&self) -> String {

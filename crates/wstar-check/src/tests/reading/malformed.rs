@@ -1,18 +1,18 @@
 //! Truncated and changed input of every kind: it is read or refused, and never a panic.
 
-use wstar_check::canonical_rows;
-use wstar_check::check::check;
-use wstar_check::model::Model;
-use wstar_check::svmlight;
-use wstar_check::table::{self, TableOptions};
-use wstar_check::verdict::Options;
+use crate::canonical_rows;
+use crate::check::check;
+use crate::model::Model;
+use crate::svmlight;
+use crate::table::{self, TableOptions};
+use crate::verdict::Options;
 
-use crate::{fixture, model, source};
+use crate::tests::reading::{fixture, model, source};
 
 /// Pseudorandom numbers (Marsaglia's xorshift), the same in every run.
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -25,7 +25,7 @@ impl Random {
 fn with_damage(bytes: &[u8], mut read: impl FnMut(&[u8])) {
     let step = bytes.len().div_ceil(2500);
     (0..bytes.len()).step_by(step).for_each(|end| read(&bytes[..end]));
-    let mut random = Random(0x9e3779b97f4a7c15);
+    let mut random = Xorshift(0x9e3779b97f4a7c15);
     let likely = b"0123456789.,:;-+eE\"\\{}[]#\n\r\t \0\xff\x80ntf";
     for _ in 0..3000 {
         let mut changed = bytes.to_vec();
@@ -132,7 +132,7 @@ fn damaged_canonical_rows_do_not_panic() {
     ] {
         let model = model(name);
         let rows = source(&model, data, false).unwrap().rows;
-        let bytes = canonical_rows::write(&rows, &model.schema.classes.names);
+        let bytes = canonical_rows::write(&rows, &model.schema.classes);
         with_damage(&bytes, |bytes| {
             if let Ok(found) = canonical_rows::read(bytes) {
                 // What is read is written as the same bytes.

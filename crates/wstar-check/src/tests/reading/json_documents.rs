@@ -1,4 +1,4 @@
-use wstar_check::json::{Node, Value, parse, quote};
+use crate::json::{Node, Value, parse, quote};
 
 #[test]
 fn values_are_parsed() {

@@ -1,7 +1,7 @@
-use wstar_check::table::{TableOptions, read};
-use wstar_check::training_rows::TrainingRows;
+use crate::table::{TableOptions, read};
+use crate::training_rows::TrainingRows;
 
-use crate::schema;
+use crate::tests::reading::schema;
 
 const NUMBERS: &str = r#"{"origin":"table","columns":[{"name":"a","encoding":{"number":{"fill":null}}},
     {"name":"b","encoding":{"number":{"fill":7.5}}}],"features":2,"target":"y","positive":null,"sample_weight":null,"scaling":null}"#;

@@ -1,7 +1,7 @@
-use wstar_check::svmlight::read;
-use wstar_check::training_rows::TrainingRows;
+use crate::svmlight::read;
+use crate::training_rows::TrainingRows;
 
-use crate::schema;
+use crate::tests::reading::schema;
 
 fn rows(text: &str, base: u32) -> Result<TrainingRows, String> {
     let text_of_schema = format!(

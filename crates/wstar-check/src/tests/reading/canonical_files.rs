@@ -1,9 +1,9 @@
-use wstar_check::canonical_rows::{read, write};
-use wstar_check::design::Design;
-use wstar_check::sha256::sha256;
-use wstar_check::training_rows::TrainingRows;
+use crate::canonical_rows::{read, write};
+use crate::design::Design;
+use crate::sha256::sha256;
+use crate::training_rows::TrainingRows;
 
-use crate::{model, source};
+use crate::tests::reading::{model, source};
 
 /// Two rows of three columns, as `docs/certificate-format.md` writes them.
 fn example() -> Vec<u8> {
@@ -54,9 +54,9 @@ fn rows_round_trip() {
     ] {
         let model = model(name);
         let rows = source(&model, data, drop_missing).unwrap().rows;
-        let bytes = write(&rows, &model.schema.classes.names);
+        let bytes = write(&rows, &model.schema.classes);
         let again = read(&bytes).unwrap();
-        assert_eq!(again.classes, model.schema.classes.names);
+        assert_eq!(again.classes, model.schema.classes);
         assert_eq!(
             (&again.rows.targets, &again.rows.weights),
             (&rows.targets, &rows.weights)

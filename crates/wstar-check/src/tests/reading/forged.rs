@@ -1,13 +1,13 @@
 //! Every field of a model file is changed in turn. Each change is caught, or the field carries no claim (see
 //! `docs/certificate-format.md`).
 
-use wstar_check::check::check;
-use wstar_check::json::{Value, parse, quote};
-use wstar_check::model::Model;
-use wstar_check::unreadable::Reading;
-use wstar_check::verdict::Options;
+use crate::check::check;
+use crate::json::{Value, parse, quote};
+use crate::model::Model;
+use crate::unreadable::Reading;
+use crate::verdict::Options;
 
-use crate::{fixture, source};
+use crate::tests::reading::{fixture, source};
 
 /// The beginnings of paths without a claim.
 const NO_CLAIM: [&str; 16] = [

@@ -1,15 +1,15 @@
 //! The engine and this crate must agree on the rows, the weights and the objective of every model.
 
-use wstar_check::check::check;
-use wstar_check::design::Design;
-use wstar_check::duality_gap::Claim;
-use wstar_check::model::Model;
-use wstar_check::problem::{Intercept, Loss, Problem};
-use wstar_check::reduction::Reduction;
-use wstar_check::regularized::Settings;
-use wstar_check::verdict::{Options, Verdict};
+use crate::check::check;
+use crate::design::Design;
+use crate::duality_gap::Claim;
+use crate::model::Model;
+use crate::problem::{Intercept, Loss, Problem};
+use crate::reduction::Reduction;
+use crate::regularized::Settings;
+use crate::verdict::{Options, Verdict};
 
-use crate::{fixture, model, source};
+use crate::tests::reading::{fixture, model, source};
 
 /// Model, data, and whether rows with missing values are left out.
 const CASES: [(&str, &str, bool); 11] = [
