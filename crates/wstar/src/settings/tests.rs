@@ -173,6 +173,20 @@ fn single_options() -> Vec<(Setting, Options)> {
             },
         ),
         (
+            Setting::Prove,
+            Options {
+                prove: Some(Prove::Digits),
+                ..none()
+            },
+        ),
+        (
+            Setting::Digits,
+            Options {
+                digits: Some(8),
+                ..none()
+            },
+        ),
+        (
             Setting::Batch,
             Options {
                 batch: Some(32),

@@ -4,10 +4,12 @@
 //! - `subproblem`: solves one subproblem until its certificate holds.
 //! - `start`, `checkpoint`: starting points of a fit, and checkpoint files of long fits.
 //! - `existence`, `separation_note`: whether the maximum-likelihood estimate exists; notes on separable classes.
+//! - `proved_digits`: intervals for the optimum, and digits on request.
 //! - `statistics`: standard errors and the report of least squares.
 
 mod checkpoint;
 mod existence;
+mod proved_digits;
 mod separation_note;
 mod start;
 mod statistics;
@@ -123,9 +125,11 @@ pub(super) fn fit(
     if let Some(error) = failed {
         return Err(error);
     }
+    let proved = proved_digits::prove(&mut solved, data, &reduction, settings)?;
     let separated = separation_note::notes(&solved, data, &reduction)?;
     let gram = solved.first_mut().and_then(|first| first.gram.take());
     let mut outcome = put_together(solved, totals, &reduction, settings, iterations);
+    outcome.proved = proved;
     let notes = &mut outcome.fit.notes;
     notes.extend(existence::notes(&existing, data, &reduction, settings));
     notes.extend(separated);
@@ -300,6 +304,7 @@ fn put_together(
             Certificate::Stationarity { parts: slopes }
         },
         inference: None,
+        proved: None,
         least_squares: None,
     }
 }
