@@ -9,7 +9,7 @@
 //! optimal b* is at least β. All optimal intercepts lie between these two. The scores are lowered or raised by their rounding errors too. ℓ' is
 //! monotone, so a kink needs nothing else. The slopes have a relative error of at most 20u (`row_slopes.rs`), and their sum γ_n of its terms.
 
-use super::rounding::{SLACK, gamma, unit};
+use super::rounding::{FEW, SLACK, gamma, unit};
 use wstar_problem::Intercept;
 use wstar_problem::loss::Loss;
 use wstar_problem::objective::Rows;
@@ -60,7 +60,8 @@ pub fn intercept(
         row.for_each(|j, x| size += (w[j] * x).abs());
         scores.push(row.dot(w));
         let norm = row.squared_norm().sqrt();
-        radii.push((distance * norm + gamma(layout.width() + 4) * size) * SLACK);
+        let rounding = gamma(layout.width() + 4);
+        radii.push((distance * norm * (1.0 + rounding) + rounding * size) * FEW);
     }
     let slopes = Slopes {
         rows,
@@ -111,7 +112,7 @@ impl Slopes<'_> {
         let (u, targets) = (unit(), &self.rows.targets);
         let moved = |((&score, &radius), &y): ((&f64, &f64), &f64)| {
             let rounding = 8.0 * u * (score.abs() + b.abs() + y.abs() + radius);
-            score + b - side * (radius + rounding) * SLACK
+            score + b - side * (radius + rounding) * FEW
         };
         let rows = self.scores.iter().zip(&self.radii).zip(targets.iter());
         let mut slopes: Vec<f64> = rows.map(moved).collect();

@@ -275,7 +275,13 @@ impl Pass<'_> {
             &slopes.curvature,
             &mut LowerTriangle { gram, stride: width },
         );
-        sums.roundings += range.len().div_ceil(rows_at_once()) + if sums.roundings == 0 { BLOCK } else { 0 };
+        // A chunk has so many roundings at most, and each chunk is added once.
+        let of_chunk = if sums.roundings == 0 {
+            range.len().min(rows_at_once())
+        } else {
+            0
+        };
+        sums.roundings += range.len().div_ceil(rows_at_once()) + of_chunk;
     }
 }
 

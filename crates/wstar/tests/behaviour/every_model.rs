@@ -189,6 +189,7 @@ fn regularized() -> Vec<Case> {
             "svm",
             overlapping(),
             Options {
+                prove: Some(Prove::Digits),
                 class_weight: Some(ClassWeights::Balanced),
                 ..Options::of(Method::Svm)
             },

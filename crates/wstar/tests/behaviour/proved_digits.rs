@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use wstar::Model;
 use wstar::data::Dataset;
 use wstar::data::run::Unwatched;
+use wstar::model::Note;
 use wstar::problem::penalty::PenaltyName;
 use wstar::settings::{Method, Options, Prove};
 
@@ -104,7 +105,14 @@ fn several_classes_one_against_the_rest_are_enclosed_each() {
     let model = fit(&data, &options).unwrap();
     assert_eq!(model.proved().map(<[_]>::len), Some(3));
     assert!(model.verify(&data).unwrap().holds());
-    // Softmax has no enclosure.
+    // Softmax has no enclosure. A note says so if digits are asked for.
+    let asked = Options {
+        prove: Some(Prove::Digits),
+        ..logistic()
+    };
+    let notes = |options: &Options| fit(&data, options).unwrap().notes().to_vec();
+    let none = Note::FewerDigits { proved: 0 };
+    assert!(notes(&asked).contains(&none) && !notes(&logistic()).contains(&none));
     assert!(fit(&data, &logistic()).unwrap().proved().is_none());
 }
 

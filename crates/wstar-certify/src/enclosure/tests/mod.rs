@@ -210,7 +210,8 @@ fn log_odds_are_enclosed() {
         let errors = found.standard_errors.unwrap();
         let exact = (4.0 / 3.0f64).sqrt();
         assert!(errors.lower[1] <= exact && exact <= errors.upper[1]);
-        assert!(errors.upper[1] - errors.lower[1] < 1e-12);
+        // The information is computed again until it changes by less than 10⁻⁹.
+        assert!(errors.upper[1] - errors.lower[1] < 2e-9);
     }
 }
 

@@ -129,8 +129,10 @@ pub(super) fn fit(
     let separated = separation_note::notes(&solved, data, &reduction)?;
     let gram = solved.first_mut().and_then(|first| first.gram.take());
     let mut outcome = put_together(solved, totals, &reduction, settings, iterations);
+    let fewer = proved_digits::note(proved.as_deref(), settings);
     outcome.proved = proved;
     let notes = &mut outcome.fit.notes;
+    notes.extend(fewer);
     notes.extend(existence::notes(&existing, data, &reduction, settings));
     notes.extend(separated);
     statistics::add(&mut outcome, data, &reduction, gram.as_deref());
@@ -159,6 +161,15 @@ pub(super) fn fit_stream(
                 .any(["online-perceptron", "averaged-perceptron"])
                 .into(),
         ])));
+    }
+    for (setting, is_given) in [
+        (Setting::Prove, settings.prove.is_some()),
+        (Setting::Digits, settings.digits.is_some()),
+    ] {
+        if is_given {
+            return Err(Error::conflict(setting.given(), Setting::Stream.given())
+                .because("because it needs all rows in memory"));
+        }
     }
     let mut real = false;
     let totals = {

@@ -2,6 +2,7 @@
 
 use super::subproblem::{Solved, recertify};
 use crate::certificate::{Enclosure, enclose_part, is_wanted};
+use crate::model::Note;
 use crate::settings::Regularized;
 use wstar_data::Dataset;
 use wstar_data::error::Result;
@@ -49,6 +50,25 @@ pub(super) fn prove(
         proved.push(enclosure.widened());
     }
     Ok(Some(proved))
+}
+
+/// A note if fewer digits are proved than the settings ask for.
+pub(super) fn note(proved: Option<&[Enclosure]>, settings: &Regularized) -> Option<Note> {
+    let asked = settings.prove.map(|_| 1).max(settings.digits)?;
+    let parts = proved.unwrap_or_default();
+    // Of a parameter that may be 0 there are no significant digits.
+    let digits = parts.iter().flat_map(|part| {
+        (0..part.len())
+            .map(|j| part.digits(j))
+            .filter(|&digits| digits > 0)
+    });
+    match (digits.min(), proved) {
+        (Some(least), _) if least >= asked => None,
+        (None, Some(_)) => None,
+        (least, _) => Some(Note::FewerDigits {
+            proved: least.unwrap_or(0),
+        }),
+    }
 }
 
 /// Whether the parameters agree with the centres to so many significant digits.
