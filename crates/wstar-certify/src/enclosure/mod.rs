@@ -309,7 +309,7 @@ impl Enclosure {
 
     /// The same claim with room for the rounding of another machine: radii and intervals of standard errors are wider by a quarter.
     #[must_use]
-    pub fn widened(mut self) -> Enclosure {
+    pub fn widened(mut self) -> Self {
         /// A quarter. Heuristic: a recomputation differs by rounding errors, which are far below their bounds; not measured yet.
         const ROOM: f64 = 0.25;
         self.radius.iter_mut().for_each(|radius| *radius *= 1.0 + ROOM);
