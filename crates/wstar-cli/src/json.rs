@@ -127,10 +127,9 @@ fn proved(model: &Model, enclosures: &[Enclosure]) -> Value {
     let features = model.schema().features;
     let ends = |end: fn(&Enclosure, usize) -> f64| {
         let weights = |part: &Enclosure| (0..features).map(|j| end(part, j)).collect::<Vec<f64>>();
-        let intercept = |part: &Enclosure| {
-            (features < part.len())
-                .then(|| end(part, features))
-                .unwrap_or(0.0)
+        let intercept = |part: &Enclosure| match features < part.len() {
+            true => end(part, features),
+            false => 0.0,
         };
         (
             enclosures.iter().map(weights).collect::<Vec<_>>(),

@@ -101,6 +101,8 @@ impl Keywords {
             (Setting::Text, name) => Phrase::Words(format!("a text column {name}")),
             (Setting::Target, name) => Phrase::Words(format!("{name} as y")),
             (Setting::Positive, value) => Phrase::Words(format!("y == {value}")),
+            (Setting::Prove, _) => Phrase::Words(named(setting)),
+            (Setting::Digits, value) => Phrase::Words(format!("{value} digits (on the command line)")),
             (Setting::Smoothing, value) => unquoted("var_smoothing", value),
             (Setting::C, value) => unquoted("C", value),
             (Setting::Epochs | Setting::MaxIter, value) => unquoted("max_iter", value),
