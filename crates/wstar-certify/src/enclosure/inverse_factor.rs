@@ -131,13 +131,11 @@ impl InverseFactor {
         (0..t.len()).map(column).unzip()
     }
 
-    /// A lower and an upper bound on ‖Rv‖ for a vector of doubles with errors of at most `error`.
-    pub(super) fn norm(&self, v: &[f64], error: &[f64]) -> (f64, f64) {
+    /// A lower and an upper bound on ‖Rv‖ for a vector of doubles.
+    pub(super) fn norm(&self, v: &[f64]) -> (f64, f64) {
         let sizes: Vec<f64> = v.iter().map(|v| v.abs()).collect();
         let rounded = norm(&self.times(v));
-        let slack = gamma(v.len() + 4) * self.norm_of_sizes(&sizes) + self.norm_of_sizes(error);
-        let width = gamma(v.len() + 4) * rounded;
-        let slack = (slack + width) * SLACK;
+        let slack = gamma(v.len() + 4) * (self.norm_of_sizes(&sizes) + rounded) * SLACK;
         ((rounded - slack) / FEW, (rounded + slack) * FEW)
     }
 }

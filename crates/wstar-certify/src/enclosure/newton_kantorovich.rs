@@ -184,12 +184,12 @@ impl<'a> Information<'a> {
         if self.frame.is_centred {
             let (mut sum, mut size) = (step[p - 1], step[p - 1].high.abs());
             let mut error = rounding[p - 1];
-            for j in 0..p - 1 {
-                let m = self.frame.centre[j];
-                let term = DoubleDouble::product(step[j].high, m);
+            let weights = step[..p - 1].iter().zip(&rounding).zip(&self.frame.centre);
+            for ((step, rounding), m) in weights {
+                let term = DoubleDouble::product(step.high, *m);
                 sum -= term;
                 size += term.high.abs();
-                error += m.abs() * rounding[j];
+                error += m.abs() * rounding;
             }
             let u = unit();
             step[p - 1] = sum;
@@ -271,15 +271,13 @@ impl<'a> Information<'a> {
             .map(|j| {
                 column.fill(0.0);
                 column[j] = self.factor.scale[j];
-                let mut error = vec![0.0; p];
                 if self.frame.is_centred && j + 1 == p {
-                    for k in 0..p - 1 {
-                        // A product with a power of two is exact.
-                        column[k] = -self.frame.centre[k] * self.factor.scale[k];
-                        error[k] = 0.0;
-                    }
+                    // A product with a power of two is exact.
+                    let centre = self.frame.centre.iter().zip(&self.factor.scale);
+                    let pairs = column[..j].iter_mut().zip(centre);
+                    pairs.for_each(|(column, (m, scale))| *column = -m * scale);
                 }
-                self.factor.norm(&column, &error)
+                self.factor.norm(&column)
             })
             .collect()
     }

@@ -114,10 +114,10 @@ pub(super) fn optimum(rows: &Rows<'_>, problem: &Problem, start: &[f64]) -> Opti
             let z = dot(x, &point);
             let (slope, curvature) = derivatives(problem.loss(), y, &z);
             squares += c * (y - &z) * (y - &z);
-            for a in 0..p {
-                g[a] = &g[a] + c * &slope * &x[a];
-                for b in 0..p {
-                    h[a][b] = &h[a][b] + c * &curvature * &x[a] * &x[b];
+            for ((g, h), xa) in g.iter_mut().zip(&mut h).zip(x) {
+                *g = &*g + c * &slope * xa;
+                for (h, xb) in h.iter_mut().zip(x) {
+                    *h = &*h + c * &curvature * xa * xb;
                 }
             }
         }

@@ -1,4 +1,6 @@
 //! Enclosures against optima of 60 digits, against the independent checker, and against published values.
+// Tests report counts, digits and times.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod high_precision;
 mod random_rows;
