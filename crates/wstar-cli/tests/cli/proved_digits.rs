@@ -117,3 +117,26 @@ fn balance_predicts_default_with_proved_digits() {
     model.expect(0);
     folder.run(&["verify", "m.json", path]).expect(0);
 }
+
+#[test]
+fn what_cannot_be_proved_is_said() {
+    let folder = TestFolder::new();
+    let path = folder.write("t.csv", "a,y\n1,p\n2,n\n3,p\n4,n\n2.5,p\n");
+    let path = path.to_str().unwrap();
+    let streamed = folder.run(&[
+        "train", path, "--stream", "--method", "logistic", "--prove", "digits",
+    ]);
+    assert!(streamed.expect(2).err.contains("--prove"));
+    let hinge = folder
+        .run(&["train", path, "--method", "svm", "--digits", "5"])
+        .expect(0)
+        .out;
+    assert!(hinge.contains("no digits of the optimum are proved"), "{hinge}");
+    assert!(
+        folder
+            .run(&["train", path, "--digits", "0"])
+            .expect(2)
+            .err
+            .contains("--digits")
+    );
+}
