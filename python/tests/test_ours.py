@@ -32,6 +32,20 @@ def test_a_certificate_says_what_it_claims():
     assert "optimum" in certificate.claim()
 
 
+def test_intervals_contain_the_exact_optimum():
+    X, y = load_diabetes(return_X_y=True)
+    model = wstar.LinearRegression().fit(X, y)
+    lower, upper = model.certificate_.coef_interval_
+    assert lower.shape == upper.shape == model.coef_.shape
+    assert np.all(upper - lower <= 1e-12 * np.abs(model.coef_))
+    assert np.all(lower <= model.coef_ + 1e-9) and np.all(model.coef_ - 1e-9 <= upper)
+    lower, upper = model.certificate_.intercept_interval_
+    assert np.shape(lower) == np.shape(model.intercept_) and lower <= upper
+    certificate = wstar.LogisticRegression().fit(*overlap()).certificate_
+    assert certificate.coef_interval_[0].shape == (1, 4)
+    assert wstar.LogisticRegression().fit(*iris()).certificate_.coef_interval_ is None
+
+
 def test_separated_classes_warn_and_overlapping_classes_do_not():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(SeparationWarning, match="separated"):

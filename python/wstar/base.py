@@ -164,7 +164,17 @@ class Certified(CachedValidation):
             return Certificate("none", False)
         models = models if isinstance(models, list) else [models]
         documents = [json.loads(model.part("certificate")) for model in models]
-        return Certificate.of(documents, all(model.holds for model in models))
+        found = Certificate.of(documents, all(model.holds for model in models))
+        coef = getattr(self, "coef_", None)
+        planes = [model.hyperplanes() for model in models]
+        if coef is None or not all(planes):
+            return found
+        # Intervals are about the engine's coefficients, which an estimator may have changed.
+        weights = np.concatenate([np.ravel(plane[0]) for plane in planes])
+        if not np.array_equal(weights, np.ravel(coef)):
+            return found
+        proved = [json.loads(model.part("proved")) for model in models]
+        return found.with_intervals(proved, coef, self.intercept_)
 
     def _needs_sklearn(self) -> bool:
         """Whether the parameters require a fit that only scikit-learn supports."""

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+#: Lower and upper ends.
+Interval = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,9 @@ class Certificate:
     parts : list of dict
         The claim of each problem (one for each class of a one-vs-rest fit, one for each target) with its
         numbers.
+    coef_interval_, intercept_interval_ : tuple of two ndarrays, or None
+        Lower and upper ends of intervals that contain the coefficients and the intercept of the exact optimum, in the
+        shapes of ``coef_`` and ``intercept_``, where the fit has proved them.
     """
 
     kind: str
@@ -42,6 +51,8 @@ class Certificate:
     reach: float | None = None
     tol: float | None = None
     parts: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    coef_interval_: Interval | None = field(default=None, repr=False, compare=False)
+    intercept_interval_: Interval | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
     def of(documents: list[dict[str, Any]], holds: bool) -> Certificate:
@@ -66,6 +77,25 @@ class Certificate:
             if reaches:
                 numbers["reach"] = min(reaches)
         return Certificate(kind, holds, **numbers, parts=parts)
+
+    def with_intervals(self, proved: list[Any], coef: npt.ArrayLike, intercept: npt.ArrayLike) -> Certificate:
+        """The certificate with proved intervals, from one list of subproblems for each model; unchanged if one is absent."""
+        problems = [problem for model in proved for problem in model or [None]]
+        if not problems or None in problems:
+            return self
+        features = np.shape(coef)[-1]
+        sides = {end: np.array([problem[end] for problem in problems]) for end in ("lower", "upper")}
+        shape = np.shape(intercept)
+        without = np.zeros(shape)
+
+        def of_intercept(side: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            return side[:, features].reshape(shape) if side.shape[1] > features else without
+
+        return replace(
+            self,
+            coef_interval_=tuple(side[:, :features].reshape(np.shape(coef)) for side in sides.values()),
+            intercept_interval_=tuple(of_intercept(side) for side in sides.values()),
+        )
 
     def claim(self) -> str:
         """The claim in words."""

@@ -2,7 +2,9 @@
 //! solver: a certificate is computed from the problem, the rows and the bare claim.
 //!
 //! - [`duality`]: the duality gap P − D of a point of a convex problem, which bounds its distance from the optimum.
+//! - [`enclosure`]: intervals for the parameters of the optimum, and for its standard errors.
 //! - [`stationarity`]: the relative size of the gradient, for objectives that are not convex.
 
 pub mod duality;
+pub mod enclosure;
 pub mod stationarity;

@@ -15,7 +15,6 @@
 //! |hi| ≤ (1 + u)^{N+1}·S. So Σ|e| + |f| ≤ (N + 1)u(1 + u)^{N+1}·S ≤ γ_{N+1}·S. Recursive summation of N sums of two terms has
 //! an error of at most γ_{N+1} times that. ∎ Several pairs that are merged by two-sums add one term each to N.
 
-use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::mutant::{self, Mutant};

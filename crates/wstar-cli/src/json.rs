@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use wstar::certificate::Certificate;
+use wstar::certificate::{Certificate, Enclosure};
 use wstar::certify::duality::DualityGap;
 use wstar::data::Classes;
 use wstar::inference::Inference;
@@ -59,6 +59,11 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     {
         object["weights"] = planes.iter().map(|plane| plane.weights.as_slice()).collect();
         object["intercept"] = planes.iter().map(|plane| plane.intercept).collect();
+    }
+    if let Some(enclosures) = model.proved()
+        && object.get("weights").is_some()
+    {
+        object["proved"] = proved(model, enclosures);
     }
     for (name, judgement) in [("train", &trained.train), ("test", &trained.test)] {
         match judgement {
@@ -120,6 +125,27 @@ pub(crate) fn trained(trained: &Trained, all_weights: bool) -> Value {
     object
 }
 
+/// The ends of the proved intervals, in the shape of `weights` and `intercept`. Without an intercept its interval is [0, 0].
+fn proved(model: &Model, enclosures: &[Enclosure]) -> Value {
+    let features = model.schema().features;
+    let ends = |end: fn(&Enclosure, usize) -> f64| {
+        let weights = |part: &Enclosure| (0..features).map(|j| end(part, j)).collect::<Vec<f64>>();
+        let intercept = |part: &Enclosure| match features < part.len() {
+            true => end(part, features),
+            false => 0.0,
+        };
+        (
+            enclosures.iter().map(weights).collect::<Vec<_>>(),
+            enclosures.iter().map(intercept).collect::<Vec<_>>(),
+        )
+    };
+    let (lower, upper) = (ends(Enclosure::lower), ends(Enclosure::upper));
+    json!({
+        "weights": {"lower": lower.0, "upper": upper.0},
+        "intercept": {"lower": lower.1, "upper": upper.1},
+    })
+}
+
 /// The statistical inference, with the names of the coefficients.
 fn inferred(model: &Model, inference: &Inference) -> Value {
     let mut object = json!(inference);
@@ -131,6 +157,11 @@ fn inferred(model: &Model, inference: &Inference) -> Value {
         for (coefficient, name) in coefficients.iter_mut().zip(names) {
             coefficient["name"] = name.into();
         }
+    }
+    if let Some([part]) = model.proved()
+        && let Some(errors) = &part.standard_errors
+    {
+        object["std_error"] = json!(errors);
     }
     object
 }

@@ -99,6 +99,12 @@ pub(crate) struct LearningArgs {
     /// The weight of each class: balanced, or name:weight,…
     #[arg(long, value_name = "WEIGHTS")]
     pub(crate) class_weight: Option<String>,
+    /// Prove intervals for every coefficient of the optimum, whatever it takes [default: if it takes a few milliseconds]
+    #[arg(long, value_enum)]
+    pub(crate) prove: Option<ProveArg>,
+    /// The significant digits of every coefficient that are wanted, proved
+    #[arg(long, value_name = "N")]
+    pub(crate) digits: Option<u32>,
     /// Penalise the intercept like a weight
     #[arg(long)]
     pub(crate) penalize_intercept: bool,
@@ -119,6 +125,11 @@ pub(crate) enum PenaltyArg {
     L1,
     L2,
     ElasticNet,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ProveArg {
+    Digits,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

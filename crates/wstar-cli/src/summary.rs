@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use wstar::Model;
-use wstar::certificate::Certificate;
+use wstar::certificate::{Certificate, Enclosure};
 use wstar::data::run::Status;
 use wstar::data::setting::{Setting, Wording};
 use wstar::model::{Judgement, Predictor};
@@ -99,6 +99,7 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
         (_, true) => lines.push(("certified", style.good(&claimed))),
         (_, false) => lines.push(("not proved", style.bad(&claimed))),
     }
+    lines.extend(proved(model).map(|text| ("digits", style.good(&text))));
     if !model.record().status.is_success() {
         lines.push(("fell short", style.bad(&shortfall(model))));
     }
@@ -155,6 +156,35 @@ fn findings(trained: &Trained, style: Style) -> Vec<(&'static str, String)> {
             .map(|note| ("note", note.worded(&CommandLine))),
     );
     lines
+}
+
+/// The digits that are proved of the optimum: the fewest of any coefficient, leaving out those that may be 0.
+fn proved(model: &Model) -> Option<String> {
+    let parts = model.proved()?;
+    let digits = |of: &dyn Fn(&Enclosure, usize) -> Option<u32>| -> Vec<u32> {
+        parts
+            .iter()
+            .flat_map(|part| (0..part.len()).filter_map(|j| of(part, j)).collect::<Vec<u32>>())
+            .collect()
+    };
+    let all = digits(&|part, j| Some(part.digits(j)));
+    let errors = digits(&Enclosure::standard_error_digits);
+    let known: Vec<u32> = all.iter().copied().filter(|&digits| digits > 0).collect();
+    let least = known.iter().min()?;
+    let which = match all.len() - known.len() {
+        0 => "every coefficient".into(),
+        unknown => format!(
+            "all but {} of {}",
+            count(unknown as u64),
+            plural(all.len() as u64, "coefficient")
+        ),
+    };
+    let unit = if *least == 1 { "digit" } else { "digits" };
+    let errors = match errors.iter().min() {
+        Some(least) => format!(", standard errors to {least}"),
+        None => String::new(),
+    };
+    Some(format!("{which} to {least} {unit} or more{errors} (proved)"))
 }
 
 /// The share of mistakes of a mistake-driven learner in each pass, counted before each update.

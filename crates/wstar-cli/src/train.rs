@@ -16,13 +16,15 @@ use wstar::online::{Committee, Ties, Voters};
 use wstar::problem::loss::Quantile;
 use wstar::problem::multiclass::{ClassWeights, Multiclass};
 use wstar::problem::penalty::PenaltyName;
-use wstar::settings::{Density, Method, Options, Rule};
+use wstar::settings::{Density, Method, Options, Prove, Rule};
 use wstar::solve::SolverName;
 use wstar::solve::learning_rate::Schedule;
 
 use crate::answer::Answer;
 use crate::args::TrainArgs;
-use crate::learning::{DensityArg, MulticlassArg, PenaltyArg, RuleArg, ScheduleArg, TiesArg, VoteArg};
+use crate::learning::{
+    DensityArg, MulticlassArg, PenaltyArg, ProveArg, RuleArg, ScheduleArg, TiesArg, VoteArg,
+};
 use crate::title::title;
 use crate::trained::{Seconds, Trained};
 use crate::watch::{Follower, Show, catch_interrupt};
@@ -234,6 +236,10 @@ fn options(args: &TrainArgs) -> Result<Options> {
             MulticlassArg::Ovo => Multiclass::Ovo,
         }),
         class_weight: learning.class_weight.as_deref().map(class_weights).transpose()?,
+        prove: learning.prove.map(|what| match what {
+            ProveArg::Digits => Prove::Digits,
+        }),
+        digits: learning.digits,
         penalize_intercept: learning.penalize_intercept,
         firth: learning.firth,
         no_intercept: learning.no_intercept,

@@ -1,6 +1,7 @@
 //! Tables of weights by feature name, with standard errors and tests where these are valid.
 
 use wstar::Model;
+use wstar::certificate::Enclosure;
 use wstar::data::Classes;
 use wstar::inference::{Inference, TestDistribution};
 use wstar_report::words::statistics;
@@ -40,9 +41,61 @@ fn inferred(model: &Model, inference: &Inference, most: usize) -> String {
     text + &format!("  {}\n", statistics(inference).join(", "))
 }
 
+/// The table of one optimum: of each coefficient the digits that are asked for, as far as they are proved, and an interval where none
+/// is.
+fn proved_only(model: &Model, part: &Enclosure, digits: u32, most: usize) -> String {
+    let mut head = vec![String::new(), "weight (proved)".to_string()];
+    let errors = part.standard_errors.as_ref();
+    head.extend(errors.map(|_| "std. error (proved)".to_string()));
+    let mut rows = vec![head];
+    let names = model
+        .schema()
+        .feature_names()
+        .chain(std::iter::once("(intercept)".to_string()));
+    for (j, name) in names.take(part.len().min(most)).enumerate() {
+        let weight = match part.digits(j).min(digits) {
+            0 => format!("[{}, {}]", number(part.lower(j)), number(part.upper(j))),
+            known => significant(part.centre[j], known),
+        };
+        let mut row = vec![name, weight];
+        row.extend(errors.map(
+            |errors| match part.standard_error_digits(j).unwrap_or(0).min(digits) {
+                0 => format!("[{}, {}]", number(errors.lower[j]), number(errors.upper[j])),
+                known => significant(0.5 * (errors.lower[j] + errors.upper[j]), known),
+            },
+        ));
+        rows.push(row);
+    }
+    let mut text = table(&rows);
+    let left = part.len().saturating_sub(most);
+    if left > 0 {
+        text += &format!("  … and {} more (wstar train --json)\n", count(left as u64));
+    }
+    text
+}
+
+/// A number with so many significant digits, at most 15: the rounding to a double may change the 16th.
+fn significant(value: f64, digits: u32) -> String {
+    let digits = digits.clamp(1, 15) as usize;
+    let text = format!("{value:.*e}", digits - 1);
+    // Scientific notation only for very small and very large numbers.
+    match text
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse::<i32>().ok())
+    {
+        Some(exponent) if (-5..17).contains(&exponent) && exponent < digits as i32 => {
+            format!("{value:.*}", (digits as i32 - 1 - exponent).max(0) as usize)
+        }
+        _ => text,
+    }
+}
+
 /// The table of weights by name, with standard errors where these are valid. If there are more than `most` features,
 /// those of largest absolute weight are shown first.
 pub(crate) fn weights(model: &Model, most: usize) -> String {
+    if let (Some(digits), Some([part])) = (model.settings().options().digits, model.proved()) {
+        return proved_only(model, part, digits, most);
+    }
     if let Some(inference) = model.inference() {
         return inferred(model, inference, most);
     }

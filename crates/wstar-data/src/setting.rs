@@ -45,6 +45,8 @@ settings! {
     Classes = "classes",
     /// How naive Bayes models features.
     Density = "density",
+    /// The significant digits that are asked for.
+    Digits = "digits",
     /// Columns that are left out.
     Drop = "drop",
     /// Passes over the data.
@@ -95,6 +97,8 @@ settings! {
     Penalty = "penalty",
     /// The class that is classified against all others.
     Positive = "positive",
+    /// What is proved besides the certificate.
+    Prove = "prove",
     /// The quantile of least absolute deviations.
     Quantile = "quantile",
     /// Which example comes next.

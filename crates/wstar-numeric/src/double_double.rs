@@ -237,6 +237,9 @@ widest! {
     /// `errors`.
     pub fn add_rows<T>(scales: &[f64], x: &[T], sums: &mut [f64], errors: &mut [f64]) -> () = add_rows_plain;
 
+    /// `sums[i] + errors[i] = xᵢ·(high + low)` for contiguous rows xᵢ of length `high.len()`, by [`Compensated`] sums side by side.
+    pub fn dot_rows<T>(x: &[T], high: &[f64], low: &[f64], sums: &mut [f64], errors: &mut [f64]) -> () = dot_rows_plain;
+
     /// Σ scale·xᵢ, by [`Compensated`] sums side by side; each product is rounded once.
     pub fn sum_scaled<T>(scale: f64, x: &[T]) -> DoubleDouble = sum_scaled_plain;
 }
@@ -262,6 +265,47 @@ fn sum_scaled_plain<T: Copy + Into<f64>>(scale: f64, x: &[T]) -> DoubleDouble {
         all.add(errors[lane]);
     }
     all.total()
+}
+
+#[inline(always)]
+fn dot_rows_plain<T: Copy + Into<f64>>(
+    x: &[T],
+    high: &[f64],
+    low: &[f64],
+    sums: &mut [f64],
+    errors: &mut [f64],
+) {
+    /// Derived: one AVX-512 register has eight doubles.
+    const LANES: usize = 8;
+    let width = high.len().max(1);
+    for ((row, out), out_error) in x.chunks_exact(width).zip(sums).zip(errors) {
+        let (mut total, mut lost) = ([0.0; LANES], [0.0; LANES]);
+        let (blocks, rest) = row.as_chunks::<LANES>();
+        let ((highs, high_rest), (lows, low_rest)) = (high.as_chunks::<LANES>(), low.as_chunks::<LANES>());
+        for ((x, high), low) in blocks.iter().zip(highs).zip(lows) {
+            for lane in 0..LANES {
+                let x: f64 = x[lane].into();
+                let (product, error) = two_prod(x, high[lane]);
+                let (sum, rounding) = two_sum(total[lane], product);
+                total[lane] = sum;
+                lost[lane] += rounding + (error + x * low[lane]);
+            }
+        }
+        let (mut sum, mut error) = (0.0, 0.0);
+        for ((&x, &high), &low) in rest.iter().zip(high_rest).zip(low_rest) {
+            let x: f64 = x.into();
+            let (product, lost) = two_prod(x, high);
+            let (next, rounding) = two_sum(sum, product);
+            sum = next;
+            error += rounding + (lost + x * low);
+        }
+        for lane in 0..LANES {
+            let (next, rounding) = two_sum(sum, total[lane]);
+            sum = next;
+            error += rounding + lost[lane];
+        }
+        (*out, *out_error) = (sum, error);
+    }
 }
 
 #[inline(always)]
@@ -397,6 +441,32 @@ mod tests {
             }
             prop_assert_eq!((sums, errors), (plain, rest));
             prop_assert_eq!((sums, errors), (singly, lost));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn dot_rows_agrees_with_compensated(
+            x in prop::collection::vec(-(1i64 << 40)..(1i64 << 40), 0..60),
+            width in 1..20usize,
+            seed in 1..1_000_000i64,
+        ) {
+            // Integers, so that every sum is exact in two doubles, in any order.
+            let x: Vec<f64> = x.iter().map(|&x| x as f64).collect();
+            let high: Vec<f64> = (0..width as i64).map(|j| (((j + 7) * seed % 1_000_003) << 40) as f64).collect();
+            let low: Vec<f64> = (0..width as i64).map(|j| ((j + 3) * seed % 1009) as f64).collect();
+            let rows = x.len() / width;
+            let (mut sums, mut errors) = (vec![0.0; rows], vec![0.0; rows]);
+            let (mut plain, mut rest) = (sums.clone(), errors.clone());
+            dot_rows(&x, &high, &low, &mut sums, &mut errors);
+            dot_rows_plain(&x, &high, &low, &mut plain, &mut rest);
+            prop_assert_eq!((&sums, &errors), (&plain, &rest));
+            for (i, row) in x.chunks_exact(width).enumerate() {
+                let exact: i128 = row.iter().zip(high.iter().zip(&low))
+                    .map(|(&x, (&high, &low))| x as i128 * (high as i128 + low as i128))
+                    .sum();
+                prop_assert_eq!(sums[i] as i128 + errors[i] as i128, exact);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use wstar::bayes::naive::Tally;
+use wstar::certificate::Enclosure;
 use wstar::data::Dataset;
 use wstar::data::error::Error;
 use wstar::estimate::{Start, fit_batch, fit_from};
@@ -114,6 +115,15 @@ pub(crate) fn fit_each(
         })
     });
     raised.map_or(ended, Err)
+}
+
+/// The ends of the proved intervals of each subproblem: the weights first, then the intercept.
+fn intervals(parts: &[Enclosure]) -> Vec<serde_json::Value> {
+    let ends = |part: &Enclosure, end: fn(&Enclosure, usize) -> f64| -> Vec<f64> {
+        (0..part.len()).map(|j| end(part, j)).collect()
+    };
+    let of = |part: &Enclosure| serde_json::json!({"lower": ends(part, Enclosure::lower), "upper": ends(part, Enclosure::upper)});
+    parts.iter().map(of).collect()
 }
 
 fn read(settings: &str) -> PyResult<Options> {
@@ -224,7 +234,7 @@ impl Fitted {
     }
 
     /// One section of the model as JSON: `settings`, `schema`, `classes`, `fit`, `certificate`, `inference`,
-    /// `least_squares` or `predictor`.
+    /// `least_squares`, `predictor`, or `proved`: the ends of the proved intervals of each subproblem.
     fn part(&self, name: &str) -> PyResult<String> {
         let model = &self.0;
         let text = match name {
@@ -245,6 +255,7 @@ impl Fitted {
             "certificate" => serde_json::to_string(model.certificate()),
             "inference" => serde_json::to_string(&model.inference()),
             "least_squares" => serde_json::to_string(&model.least_squares()),
+            "proved" => serde_json::to_string(&model.proved().map(intervals)),
             "predictor" => serde_json::to_string(model.predictor()),
             _ => return Err(PyValueError::new_err(format!("a model has no {name}"))),
         };

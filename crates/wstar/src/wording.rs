@@ -44,6 +44,7 @@ fn values(setting: Setting) -> Vec<String> {
         Setting::Method => Method::ALL.map(|method| method.name().into()).into(),
         Setting::Missing => texts(&["mean", "drop"]),
         Setting::Multiclass => texts(&["softmax", "ovr", "ovo"]),
+        Setting::Prove => texts(&["digits"]),
         Setting::Penalty => [
             PenaltyName::None,
             PenaltyName::L2,
@@ -68,9 +69,12 @@ fn values(setting: Setting) -> Vec<String> {
         | Setting::StartFrom
         | Setting::Target
         | Setting::Text => texts(&["NAME"]),
-        Setting::Batch | Setting::Epochs | Setting::HalvingSteps | Setting::MaxIter | Setting::Seed => {
-            texts(&["1"])
-        }
+        Setting::Batch
+        | Setting::Digits
+        | Setting::Epochs
+        | Setting::HalvingSteps
+        | Setting::MaxIter
+        | Setting::Seed => texts(&["1"]),
         _ => texts(&["0.5"]),
     }
 }

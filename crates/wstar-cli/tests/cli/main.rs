@@ -10,6 +10,7 @@ mod convex;
 mod independent_check;
 mod lab;
 mod learning;
+mod proved_digits;
 mod report;
 mod separate;
 mod streaming;

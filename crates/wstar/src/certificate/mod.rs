@@ -2,6 +2,7 @@
 //!
 //! - `mistake_bound`, `margin_buckets`: the mistake bound of the perceptron family, and the margins that it tries.
 //! - `margin_interval`: lower and upper bound on the best margin.
+//! - `optimum_enclosure`: digits of the optimum of every subproblem.
 //! - [`maximum_likelihood`]: estimated densities, recomputed from their definitions.
 //!
 //! The duality gap and stationarity are in [`crate::certify`], the maximum margin and the least error in
@@ -11,10 +12,13 @@ mod margin_buckets;
 mod margin_interval;
 pub mod maximum_likelihood;
 mod mistake_bound;
+mod optimum_enclosure;
 
 pub use margin_interval::{Separation, centre, recompute_separation};
 pub use mistake_bound::{MistakeBound, RunConditions, bound_mistakes, recompute_mistakes};
+pub(crate) use optimum_enclosure::{enclose_part, is_wanted};
 pub use wstar_certify::duality::DualityGap;
+pub use wstar_certify::enclosure::{Enclosure, StandardErrors};
 pub use wstar_certify::stationarity::{Stationarity, stationarity};
 pub use wstar_separate::least_error::error_certificate::{ErrorProof, LeastError};
 pub use wstar_separate::margin::margin_certificate::LargestMargin;

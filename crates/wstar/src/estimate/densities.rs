@@ -79,6 +79,7 @@ fn outcome(estimate: Estimate, penalties: Option<Penalties>, certificate: Certif
         },
         certificate,
         inference: None,
+        proved: None,
         least_squares: None,
     }
 }

@@ -123,6 +123,7 @@ pub(super) fn fit(
         },
         certificate: Certificate::MinError(claim),
         inference: None,
+        proved: None,
         least_squares: None,
     })
 }

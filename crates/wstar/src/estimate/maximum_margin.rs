@@ -79,6 +79,7 @@ pub(super) fn fit(
         },
         certificate: Certificate::HardMargin { parts: claims },
         inference: None,
+        proved: None,
         least_squares: None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Enclosure};
 use crate::inference::Inference;
 use crate::model::{FitRecord, Model, Predictor};
 use crate::settings::Settings;
@@ -15,6 +15,7 @@ pub(super) struct Outcome {
     pub(super) fit: FitRecord,
     pub(super) certificate: Certificate,
     pub(super) inference: Option<Inference>,
+    pub(super) proved: Option<Vec<Enclosure>>,
     pub(super) least_squares: Option<LeastSquaresReport>,
 }
 
@@ -33,6 +34,7 @@ impl Outcome {
             fit: self.fit,
             certificate: self.certificate,
             inference: self.inference,
+            proved: self.proved,
             least_squares: self.least_squares,
             history: None,
             digest: None,

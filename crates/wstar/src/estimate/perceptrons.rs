@@ -375,6 +375,7 @@ impl<'a> Fit<'a> {
             },
             certificate,
             inference: None,
+            proved: None,
             least_squares: None,
         }
     }

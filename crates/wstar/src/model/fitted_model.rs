@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Enclosure};
 use crate::inference::Inference;
 use crate::model::{FitRecord, History, Note, Predictor};
 use crate::settings::{Method, Settings};
@@ -44,6 +44,9 @@ pub struct Model {
     /// Standard errors, tests and intervals, where they are valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) inference: Option<Inference>,
+    /// Intervals that contain the optimum of every subproblem, where they were proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) proved: Option<Vec<Enclosure>>,
     /// Rank, condition and residuals of least squares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) least_squares: Option<LeastSquaresReport>,
@@ -170,6 +173,24 @@ impl Model {
     /// ```
     pub fn inference(&self) -> Option<&Inference> {
         self.inference.as_ref()
+    }
+
+    /// Proved intervals for the parameters of the optimum and their standard errors, one enclosure for each subproblem in the order of
+    /// the [hyperplanes](Model::hyperplanes): the weights first, then the intercept. `None` where nothing was proved.
+    ///
+    /// They are about the real-number problem that the stored rows state. They are computed during a fit if this takes a few
+    /// milliseconds, and otherwise on request ([`Prove::Digits`](crate::settings::Prove)).
+    ///
+    /// ```
+    /// use wstar::prelude::*;
+    /// let data = Dataset::measured(&[[-1.0], [0.0], [1.0]], vec![0.0, -1.0, 4.0])?;
+    /// let model = LeastSquares::unpenalized().fit(&data)?;
+    /// let proved = &model.proved().expect("the columns are independent")[0];
+    /// assert!(proved.lower(0) <= 2.0 && 2.0 <= proved.upper(0) && proved.digits(0) >= 16);
+    /// # Ok::<(), wstar::Error>(())
+    /// ```
+    pub fn proved(&self) -> Option<&[Enclosure]> {
+        self.proved.as_deref()
     }
 
     /// Rank, condition and residuals of least squares.

@@ -8,7 +8,7 @@ use wstar_data::setting::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Enclosure};
 use crate::inference::Inference;
 use crate::model::{FitRecord, History, Model, Predictor};
 use crate::settings::{Method, Options, Settings};
@@ -66,6 +66,7 @@ pub(crate) struct Unchecked {
     fit: FitRecord,
     certificate: Certificate,
     inference: Option<Inference>,
+    proved: Option<Vec<Enclosure>>,
     least_squares: Option<LeastSquaresReport>,
     history: Option<History>,
     digest: Option<String>,
@@ -83,6 +84,7 @@ impl TryFrom<Unchecked> for Model {
             fit: read.fit,
             certificate: read.certificate,
             inference: read.inference,
+            proved: read.proved,
             least_squares: read.least_squares,
             history: read.history,
             digest: read.digest,
@@ -197,6 +199,21 @@ impl Model {
         read.try_into()
     }
 
+    /// Rejects enclosures that do not fit the hyperplanes.
+    fn check_proved(&self) -> Result<()> {
+        let Some(proved) = &self.proved else { return Ok(()) };
+        let width = self.schema.features + usize::from(self.settings.has_intercept());
+        let planes = match &self.predictor {
+            Predictor::Linear { discriminants, .. } => discriminants.len(),
+            _ => 0,
+        };
+        let fits = |part: &Enclosure| part.len() == width && part.is_finite();
+        match proved.len() == planes && proved.iter().all(fits) {
+            true => Ok(()),
+            false => Err(Error::model("the proved digits do not fit the hyperplanes")),
+        }
+    }
+
     /// Rejects an inconsistent model, so that later code can rely on matching dimensions.
     fn check(&self) -> Result<()> {
         self.settings
@@ -208,6 +225,7 @@ impl Model {
         self.schema.check()?;
         self.predictor.check(self.schema.features, self.classes.len())?;
         self.history.as_ref().map_or(Ok(()), History::check)?;
+        self.check_proved()?;
         self.certificate.check(self.schema.features, self.classes.len())
     }
 }

@@ -56,6 +56,11 @@ pub enum Note {
     },
     /// Standard errors are not valid.
     NoStandardErrors(Invalid),
+    /// Digits of the optimum were asked for, and fewer are proved.
+    FewerDigits {
+        /// The digits that are proved of every parameter; 0 if the optimum is not enclosed.
+        proved: u32,
+    },
     /// A hyperplane with the least error exists, but its coefficients lose the signs of some scores when they are rounded.
     LostDigits {
         /// The least error, in rows or in weight.
@@ -189,6 +194,7 @@ impl Note {
             Note::FiniteOptimum { .. } => Method::ALL.map(|method| Note::FiniteOptimum { method }),
             Note::Separable { .. } => Separability::samples().into_iter().map(separable),
             Note::NoStandardErrors(_) => Invalid::samples().into_iter().map(Note::NoStandardErrors),
+            Note::FewerDigits { .. } => [0, 1, 9].map(|proved| Note::FewerDigits { proved }),
             Note::LostDigits { .. } => [Note::LostDigits { errors: 3.0 }],
             Note::Text(_) => [Note::Text("a sentence of an earlier version".into())],
         })
@@ -269,6 +275,14 @@ impl Note {
                      maximum-likelihood fit, nor are there standard errors",
                     names.join("; ")
                 )
+            }
+            Note::FewerDigits { proved: 0 } => {
+                "no digits of the optimum are proved: that takes a smooth loss with one score for each row, no ℓ1, columns as they are, and \
+                 at most 1,000 parameters that the rows determine"
+                    .into()
+            }
+            Note::FewerDigits { proved } => {
+                format!("fewer digits than asked for are proved: {proved} of every coefficient")
             }
             Note::NoStandardErrors(why) => {
                 let why = match why {

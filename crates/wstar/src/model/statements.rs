@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::bayes::Estimate;
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Enclosure, enclose_part, is_wanted};
 use crate::inference::{self, Inference};
 use crate::model::{Link, Model, Predictor};
 use crate::online::Ties;
@@ -31,7 +31,7 @@ use wstar_solve::least_squares::Diagnostics;
 /// The schema selects and encodes columns when a file is read; a verification gets the rows. A perceptron's weights are those of its
 /// last update, and only a rerun could confirm them: the bound on its updates and, if it converged, the absence of mistakes are
 /// checked. Of a least error any hyperplane with the same errors, and any valid proof of the bound, is as good.
-pub const NOT_CHECKED: [(&str, &str); 27] = [
+pub const NOT_CHECKED: [(&str, &str); 28] = [
     ("", "certificate.parts[].at_bound"),
     ("", "certificate.parts[].support"),
     ("", "fit.iterations"),
@@ -49,6 +49,8 @@ pub const NOT_CHECKED: [(&str, &str); 27] = [
     ("", "schema.sample_weight"),
     ("", "schema.target"),
     ("", "settings.common"),
+    // What was asked for. What is proved is compared.
+    ("", "settings.digits"),
     // Other penalties and solvers do not depend on it; where one does, it changes the problem and is caught.
     ("", "settings.l1_ratio"),
     ("stationarity", "settings.start"),
@@ -202,6 +204,22 @@ pub(super) fn compare(
             compare("inference", json(&model.inference), json(&inference));
         }
     }
+    if let Some(stated) = &model.proved {
+        let found = match &reduction {
+            Some(reduction) => enclosures(model, data, reduction)?,
+            None => None,
+        };
+        for (k, stated) in stated.iter().enumerate() {
+            let found = found.as_ref().and_then(|found| found.get(k));
+            if !found.is_some_and(|found| stated.agrees_with(found)) {
+                objections.push(Objection::Statement {
+                    field: format!("proved[{k}]"),
+                    stated: json(stated).to_string(),
+                    found: json(&found).to_string(),
+                });
+            }
+        }
+    }
     Ok(())
 }
 
@@ -310,6 +328,27 @@ fn statistics(
         false => found,
     });
     Ok((solved.map(|solved| solved.report().clone()), inferred))
+}
+
+/// The digits of the optimum of every subproblem, recomputed near the point of the model.
+fn enclosures(model: &Model, data: &Dataset, reduction: &Subproblems) -> Result<Option<Vec<Enclosure>>> {
+    let Predictor::Linear { discriminants, .. } = &model.predictor else {
+        return Ok(None);
+    };
+    if discriminants.len() != reduction.parts().len() || !is_wanted(data, reduction, true)? {
+        return Ok(None);
+    }
+    let intercept = reduction.problem().layout().intercept;
+    let mut found = Vec::new();
+    for (&part, plane) in reduction.parts().iter().zip(discriminants) {
+        let mut parameters = plane.weights.clone();
+        parameters.extend(intercept.then_some(plane.intercept));
+        match enclose_part(data, reduction, part, &parameters)? {
+            Some(enclosure) => found.push(enclosure),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
 }
 
 /// Adds an objection for every leaf of a section that differs from the expected one.

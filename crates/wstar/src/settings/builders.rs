@@ -2,7 +2,7 @@
 //! not a function of its type.
 
 use super::common::common_setters;
-use super::{Method, Regularized, Settings, Strength};
+use super::{Method, Prove, Regularized, Settings, Strength};
 use wstar_problem::loss::{LossName, Quantile};
 use wstar_problem::multiclass::{ClassWeights, Multiclass};
 use wstar_problem::penalty::PenaltyName;
@@ -116,6 +116,19 @@ macro_rules! builder {
             /// Sets the momentum of gradient steps: the share of the last step that is added to the next.
             pub fn momentum(mut self, share: f64) -> Self {
                 self.0.momentum = Some(share);
+                self
+            }
+
+            /// Proves intervals for the parameters of the optimum and their standard errors, whatever it costs: see
+            /// [`Model::proved`](crate::Model::proved).
+            pub fn prove(mut self, what: Prove) -> Self {
+                self.0.prove = Some(what);
+                self
+            }
+
+            /// Asks for so many significant digits of every parameter, with their proof.
+            pub fn digits(mut self, digits: u32) -> Self {
+                self.0.digits = Some(digits);
                 self
             }
 

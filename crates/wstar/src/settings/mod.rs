@@ -7,6 +7,7 @@
 //! - `regularized`, `perceptron_settings`, `kozinec_settings`, `density_settings`, `margin_settings`,
 //!   `min_error_settings`: one file a family.
 //! - `common`, `checks`: the settings of every method; checks that several families share.
+//! - `prove`: what a fit proves besides its certificate.
 //! - `rule`, `density`: which example comes next; the distributions of a feature.
 //! - `builders`: one type for each method that minimises a loss and a penalty.
 //! - `resolve`: from the settings of the family `Regularized` to the problem that a fit minimises.
@@ -24,6 +25,7 @@ mod method;
 mod min_error_settings;
 mod options;
 mod perceptron_settings;
+mod prove;
 mod regularized;
 mod resolve;
 mod rule;
@@ -39,6 +41,7 @@ pub use method::{Family, Method};
 pub use min_error_settings::MinError;
 pub use options::Options;
 pub use perceptron_settings::Perceptrons;
+pub use prove::Prove;
 pub use regularized::{Regularized, Strength};
 pub use rule::Rule;
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::density::Density;
 use super::method::Method;
+use super::prove::Prove;
 use super::rule::Rule;
 use crate::online::{Ties, Voters};
 use wstar_data::setting::{Choice, Setting};
@@ -124,6 +125,12 @@ pub struct Options {
     /// exists for separated classes too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub firth: bool,
+    /// What is proved besides the certificate, whatever it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prove: Option<Prove>,
+    /// The significant digits of every parameter that are asked for, with their proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u32>,
     /// Fits without an intercept.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_intercept: bool,
@@ -177,6 +184,8 @@ impl Options {
             class_weight,
             penalize_intercept,
             firth,
+            prove,
+            digits,
             no_intercept,
             holdout,
             seed,
@@ -234,6 +243,8 @@ impl Options {
             value(Setting::Penalties, penalties),
             value(Setting::Multiclass, multiclass.map(Multiclass::name)),
             value(Setting::ClassWeight, class_weight.as_ref()),
+            value(Setting::Prove, prove.map(Prove::name)),
+            value(Setting::Digits, *digits),
             value(Setting::Holdout, *holdout),
             value(Setting::Seed, (*seed != 0).then_some(seed)),
             switch(Setting::Multiset, *multiset),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{at_least_one, check_class_weight, check_schedule, limit, positive};
 use super::common::{Common, budget};
-use super::{Method, Options};
+use super::{Method, Options, Prove};
 use wstar_data::error::{Error, Range, Remedy, Result};
 use wstar_data::run::Budget;
 use wstar_data::setting::Setting;
@@ -86,6 +86,12 @@ pub struct Regularized {
     /// The momentum of gradient steps: the share of the last step that is added to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) momentum: Option<f64>,
+    /// What is proved besides the certificate, whatever it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) prove: Option<Prove>,
+    /// The significant digits of every parameter that are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digits: Option<u32>,
     /// The settings of every method.
     pub(crate) common: Common,
 }
@@ -112,6 +118,8 @@ impl Regularized {
             learning_rate: None,
             schedule: None,
             momentum: None,
+            prove: None,
+            digits: None,
             common: Common::default(),
         }
     }
@@ -152,6 +160,8 @@ impl Regularized {
             learning_rate: options.learning_rate.take(),
             schedule: options.schedule.take(),
             momentum: options.momentum.take(),
+            prove: options.prove.take(),
+            digits: options.digits.take(),
             common: Common::take(options),
             method,
         })
@@ -184,6 +194,8 @@ impl Regularized {
         options.learning_rate = self.learning_rate;
         options.schedule = self.schedule;
         options.momentum = self.momentum;
+        options.prove = self.prove;
+        options.digits = self.digits;
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -214,6 +226,7 @@ impl Regularized {
         }
         at_least_one(Setting::Batch, self.batch.map(|batch| batch as u64))?;
         at_least_one(Setting::MaxIter, self.max_iter)?;
+        at_least_one(Setting::Digits, self.digits.map(u64::from))?;
         check_schedule(self.schedule)?;
         check_class_weight(self.class_weight.as_ref())
     }

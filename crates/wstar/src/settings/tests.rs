@@ -49,6 +49,8 @@ fn single_options() -> Vec<(Setting, Options)> {
         (Setting::Solver, with(|o| o.solver = Some(SolverName::Lbfgs))),
         (Setting::Tol, with(|o| o.tol = Some(1e-4))),
         (Setting::Momentum, with(|o| o.momentum = Some(0.9))),
+        (Setting::Prove, with(|o| o.prove = Some(Prove::Digits))),
+        (Setting::Digits, with(|o| o.digits = Some(8))),
         (Setting::Batch, with(|o| o.batch = Some(32))),
         (
             Setting::Multiclass,

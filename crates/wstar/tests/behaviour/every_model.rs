@@ -11,7 +11,7 @@ use wstar::online::{Ties, Voters};
 use wstar::problem::loss::{LossName, Quantile};
 use wstar::problem::multiclass::{ClassWeights, Multiclass};
 use wstar::problem::penalty::PenaltyName;
-use wstar::settings::{Density, Method, Options, Rule};
+use wstar::settings::{Density, Method, Options, Prove, Rule};
 use wstar::solve::SolverName;
 use wstar::solve::learning_rate::Schedule;
 use wstar::{Model, fit};
@@ -189,6 +189,7 @@ fn regularized() -> Vec<Case> {
             "svm",
             overlapping(),
             Options {
+                prove: Some(Prove::Digits),
                 class_weight: Some(ClassWeights::Balanced),
                 ..Options::of(Method::Svm)
             },
@@ -224,6 +225,8 @@ fn regularized() -> Vec<Case> {
             diabetes(),
             Options {
                 penalty: Some(PenaltyName::L2),
+                prove: Some(Prove::Digits),
+                digits: Some(8),
                 ..Options::of(Method::LeastSquares)
             },
         ),

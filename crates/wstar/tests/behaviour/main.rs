@@ -27,6 +27,7 @@ mod perceptrons_bounds;
 mod perceptrons_sets;
 mod prepare;
 mod proofs;
+mod proved_digits;
 mod published_data;
 mod rows_of_model;
 mod separation;

@@ -4,10 +4,12 @@
 //! - `subproblem`: solves one subproblem until its certificate holds.
 //! - `start`, `checkpoint`: starting points of a fit, and checkpoint files of long fits.
 //! - `existence`, `separation_note`: whether the maximum-likelihood estimate exists; notes on separable classes.
+//! - `proved_digits`: intervals for the optimum, and digits on request.
 //! - `statistics`: standard errors and the report of least squares.
 
 mod checkpoint;
 mod existence;
+mod proved_digits;
 mod separation_note;
 mod start;
 mod statistics;
@@ -123,10 +125,14 @@ pub(super) fn fit(
     if let Some(error) = failed {
         return Err(error);
     }
+    let proved = proved_digits::prove(&mut solved, data, &reduction, settings)?;
     let separated = separation_note::notes(&solved, data, &reduction)?;
     let gram = solved.first_mut().and_then(|first| first.gram.take());
     let mut outcome = put_together(solved, totals, &reduction, settings, iterations);
+    let fewer = proved_digits::note(proved.as_deref(), settings);
+    outcome.proved = proved;
     let notes = &mut outcome.fit.notes;
+    notes.extend(fewer);
     notes.extend(existence::notes(&existing, data, &reduction, settings));
     notes.extend(separated);
     statistics::add(&mut outcome, data, &reduction, gram.as_deref());
@@ -155,6 +161,15 @@ pub(super) fn fit_stream(
                 .any(["online-perceptron", "averaged-perceptron"])
                 .into(),
         ])));
+    }
+    for (setting, is_given) in [
+        (Setting::Prove, settings.prove.is_some()),
+        (Setting::Digits, settings.digits.is_some()),
+    ] {
+        if is_given {
+            return Err(Error::conflict(setting.given(), Setting::Stream.given())
+                .because("because it needs all rows in memory"));
+        }
     }
     let mut real = false;
     let totals = {
@@ -300,6 +315,7 @@ fn put_together(
             Certificate::Stationarity { parts: slopes }
         },
         inference: None,
+        proved: None,
         least_squares: None,
     }
 }

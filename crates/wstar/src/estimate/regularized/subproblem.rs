@@ -109,7 +109,7 @@ pub(super) enum Claim {
 }
 
 impl Claim {
-    fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         match self {
             Claim::Gap(gap) => gap.holds(),
             Claim::Slope(slope) => slope.holds(),
@@ -155,6 +155,16 @@ pub(super) fn unattained(
         chosen: None,
         gram: None,
     })
+}
+
+/// The certificate of a point of a smooth convex problem that no solver of the plan returned.
+pub(super) fn recertify(rows: Rows<'_>, problem: &Problem, parameters: &[f64], tol: f64) -> Result<Claim> {
+    let mut source = Source::Memory {
+        given: rows,
+        compressed: None,
+        validation: Validation::Done,
+    };
+    source.certify(problem, parameters, None, tol, f64::INFINITY)
 }
 
 /// Solves and certifies: each solver of the plan continues from the best point so far until the certificate holds.
