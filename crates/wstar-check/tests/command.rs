@@ -69,7 +69,10 @@ fn claims_of_all_kinds_have_statements() {
         let (code, text) = run(&[&model, &data, "--json"]);
         assert_eq!(code, 0);
         let start = format!("{{\"proved\":true,\"kind\":\"{kind}\",");
-        assert!(text.starts_with(&start) && !text.contains("\"proved\":false"), "{text}");
+        assert!(
+            text.starts_with(&start) && !text.contains("\"proved\":false"),
+            "{text}"
+        );
         assert_eq!(run(&[&model, &data, "--digits"]).0, 2);
         let code = run(&[&model, &data, "--tol", "1e-18"]).0;
         assert_eq!(code, if kind == "mistake-bound" { 2 } else { 1 });
@@ -91,6 +94,9 @@ fn canonical_rows_are_written_and_checked() {
     let (code, text) = run(&[&model, "--rows", rows, "--json"]);
     std::fs::remove_file(&file).unwrap();
     assert_eq!(code, 0);
-    assert!(text.starts_with("{\"proved\":true,\"kind\":\"duality-gap\",\"gap\":"), "{text}");
+    assert!(
+        text.starts_with("{\"proved\":true,\"kind\":\"duality-gap\",\"gap\":"),
+        "{text}"
+    );
     assert!(text.contains("\"read_here\":false"), "{text}");
 }
