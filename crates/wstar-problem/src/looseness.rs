@@ -1,6 +1,6 @@
 //! The expected ratio of the certified duality gap P − D to the suboptimality P − P\*.
 //!
-//! The certificate corrects the multipliers of one row in [`ONE_IN`] (`newton_correction` in `wstar-certify`), so its gap is
+//! The certificate corrects the multipliers of one row in [`ONE_IN`] (`moved_rows` in `wstar-certify`), so its gap is
 //! about [`ONE_IN`] times P − P\*. A solver that stops by an estimate of P − P\* needs this ratio.
 
 use crate::loss::LossName;

@@ -345,7 +345,9 @@ impl<'a> Lane<'a> {
                 let limit = if eta < 0.05 { 1.0 } else { f64::INFINITY };
                 classes * classes * eta * eta * self.weight * limit
             }
-            _ => 0.0,
+            LossName::Hinge | LossName::Absolute | LossName::Quantile(_) => 0.0,
+            // It is not convex.
+            LossName::SigmoidMse => f64::INFINITY,
         };
         self.sums.defects = upwards(self.sums.defects + defects);
         self.sums.stored_defects = upwards(self.sums.stored_defects);

@@ -262,7 +262,7 @@ impl Multiplier {
                 };
                 larger(at(h + error), at(h - error))
             }
-            _ => {
+            LossName::Absolute | LossName::Quantile(_) => {
                 // Both ends of the quantile loss are rounded, relative to the weight.
                 let spare = match loss {
                     LossName::Quantile(_) => radius + unit * c,
@@ -273,6 +273,7 @@ impl Multiplier {
                     (below + a + spare) * (error - h).max(0.0),
                 )
             }
+            LossName::Logistic | LossName::Softmax | LossName::SigmoidMse => f64::INFINITY,
         };
         upwards(bound)
     }

@@ -6,6 +6,7 @@ mod convex_fits;
 mod densities;
 mod enclosing_balls;
 mod every_model;
+mod exact_gaps;
 mod firth;
 mod forged_fields;
 mod hard_margin;
