@@ -244,9 +244,10 @@ impl MovedRows {
             }
         }
         let terms = 8 * self.len() * layout.outputs;
-        // The curvature of every loss is at most 2; their exponentials err by less than 64u in all.
+        // The curvature of every loss is at most 2; exponentials err by less than 64u in all, and shares of K classes by 4K u more.
+        let units = (64 + 4 * layout.outputs) as f64 * rounding.unit();
         let of_pass = match recomputed {
-            true => 4.0 * weight * sums.score_error + 64.0 * rounding.unit() * (total + weight),
+            true => 4.0 * weight * sums.score_error + units * (total + weight),
             false => 0.0,
         };
         for (at, error) in errors.iter_mut().enumerate() {
