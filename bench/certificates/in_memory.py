@@ -30,7 +30,7 @@ def time(path: str, model: str, repeats: str) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     x, y = arrays.load(path)
     fitted = wstar.load(model)
-    verified = bool(fitted.verify(x, y))
+    verdict = fitted.verify(x, y)
     outputs = len(numpy.atleast_2d(fitted.coef_))
     weights = numpy.random.default_rng(0).standard_normal((x.shape[1], outputs))
     # A product is faster with a vector than with a matrix of one column.
@@ -44,7 +44,8 @@ def time(path: str, model: str, repeats: str) -> dict[str, Any]:
     medians = {name: statistics.median(runs) for name, runs in found.items()}
     # For few rows the second core does not pay.
     plain = min(medians["one core"], medians["all cores"])
-    return {"verified": verified, "outputs": outputs, "threads": cores, "verify": medians["verify"], "plain": plain}
+    facts = {"verified": bool(verdict), "objections": verdict.objections, "outputs": outputs, "threads": cores}
+    return facts | {"verify": medians["verify"], "plain": plain}
 
 
 def plain_passes(x: Any, weights: Any, cores: int, pool: ThreadPoolExecutor) -> dict[str, Callable[[], Any]]:

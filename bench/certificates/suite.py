@@ -39,7 +39,7 @@ def measured(workload: Workload, quick: bool) -> dict[str, Any]:
     for i in range(rounds):
         facts, times = fit(path, workload.options, model)
         within = measure.inside("certificates.in_memory", "time", str(path), str(model), str(REPEATS))
-        facts |= {name: within[name] for name in ("verified", "outputs", "threads")}
+        facts |= {name: within[name] for name in ("verified", "objections", "outputs", "threads")}
         times |= {"verify": within["verify"], "plain": within["plain"]}
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
