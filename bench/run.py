@@ -13,6 +13,7 @@ import bandwidth
 import measure
 import record
 import summary
+from certificates import suite as certificates
 from commands import suite as commands
 from fits import suite as fits
 from geometry import suite as geometry
@@ -24,6 +25,7 @@ from readers import suite as readers
 # a single workload by run(quick, only); one with summary(result) has rows in the table at the top of the README.
 SUITES: dict[str, Any] = {
     "fits": fits,
+    "certificates": certificates,
     "geometry": geometry,
     "commands": commands,
     "predictions": predictions,

@@ -82,12 +82,12 @@ def wide(rows: str, features: str) -> Arrays:
     return x, measured(x, rng)
 
 
-def text(rows: str) -> Arrays:
+def text(rows: str, features: int = files.FEATURES) -> Arrays:
     """Text; `main` also writes it as files."""
-    batches = itertools.islice(files.text(np.random.default_rng(SEED)), int(rows) // files.BATCH)
+    batches = itertools.islice(files.text(np.random.default_rng(SEED), features), int(rows) // files.BATCH)
     parts, labels = [], []
     for within, words, values, positive in batches:
-        shape = (files.BATCH, files.FEATURES)
+        shape = (files.BATCH, features)
         parts.append(sp.csr_matrix((values, (within.astype(np.int32), words.astype(np.int32))), shape))
         labels.append(np.where(positive, 1, -1))
     return sp.vstack(parts, format="csr"), np.concatenate(labels)

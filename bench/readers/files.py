@@ -26,20 +26,20 @@ def number_format(name):
     return repr if name == "full" else (lambda value: f"{value:.6g}")
 
 
-def text(rng):
+def text(rng, features=FEATURES):
     """An infinite sequence of batches (rows, columns, values, positive) in the shape of rcv1.
 
     Rows and columns count from 0; `positive` has the class of each of the BATCH rows.
     """
-    odds = 1 / np.arange(1, FEATURES + 1) ** 0.9
+    odds = 1 / np.arange(1, features + 1) ** 0.9
     odds = rng.permutation(odds / odds.sum())
     idf = -np.log1p(-((1 - odds) ** DRAWS))
-    truth = np.where(rng.random(FEATURES) < 0.05, rng.standard_normal(FEATURES), 0.0) * 20
+    truth = np.where(rng.random(features) < 0.05, rng.standard_normal(features), 0.0) * 20
     cumulative = np.cumsum(odds)
     while True:
         words = np.searchsorted(cumulative, rng.random((BATCH, DRAWS)) * cumulative[-1])
-        keys, counts = np.unique(np.arange(BATCH)[:, None] * FEATURES + words, return_counts=True)
-        rows, columns = np.divmod(keys, FEATURES)
+        keys, counts = np.unique(np.arange(BATCH)[:, None] * features + words, return_counts=True)
+        rows, columns = np.divmod(keys, features)
         values = counts * idf[columns]
         values /= np.sqrt(np.bincount(rows, values**2, BATCH))[rows]
         scores = np.bincount(rows, values * truth[columns], BATCH)

@@ -26,7 +26,8 @@ pub(crate) struct Options {
 /// Builds wstar, installs the peers and runs the benchmarks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("── building ours (release)");
-    succeed(&mut cargo(&["build", "--release", "--package", "wstar-cli"]))?;
+    let packages = ["--package", "wstar-cli", "--package", "wstar-check"];
+    succeed(cargo(&["build", "--release"]).args(packages))?;
     // The peers are installed in a separate environment.
     let bench = root().join("bench");
     let python = environment(&bench.join("work/venv"), &bench.join("requirements.txt"))?;
