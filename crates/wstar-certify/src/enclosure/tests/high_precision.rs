@@ -75,11 +75,11 @@ pub(super) fn solve(mut a: Vec<Vec<Big>>, mut b: Vec<Big>) -> Option<Vec<Big>> {
         }
         a.swap(k, pivot);
         b.swap(k, pivot);
-        for i in k + 1..p {
-            let factor = &a[i][k] / &a[k][k];
-            for j in k..p {
-                a[i][j] = &a[i][j] - &factor * &a[k][j];
-            }
+        let (above, below) = a.split_at_mut(k + 1);
+        for (row, i) in below.iter_mut().zip(k + 1..) {
+            let factor = &row[k] / &above[k][k];
+            let pairs = row.iter_mut().zip(&above[k]).skip(k);
+            pairs.for_each(|(entry, top)| *entry = &*entry - &factor * top);
             b[i] = &b[i] - &factor * &b[k];
         }
     }
