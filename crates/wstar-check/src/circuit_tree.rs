@@ -12,9 +12,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::costed_rows::CostedRows;
 use crate::dyadic::{Dyadic, dependence};
 use crate::json::Node;
-use crate::least_error::CostedRows;
 use crate::mutant::{self, Mutant};
 use crate::points::Points;
 use crate::unreadable::Reading;

@@ -18,7 +18,7 @@
 //! The other kinds of claims:
 //! - `mistake_bound`, `densities`, `stationarity`.
 //! - Exact geometry: `dyadic`, exact numbers; `points`, the points of two classes; `separability`, proof files; `margins`,
-//!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`.
+//!   largest margins; `least_error`, least errors, with bounds by `circuit_tree` and `enumeration`, rows by `costed_rows`.
 //!
 //! `mutant` and `recorder` are switches of the tests, which are constant in real builds.
 
@@ -34,6 +34,7 @@ pub mod canonical_rows;
 pub mod check;
 mod circuit_tree;
 mod constraint;
+mod costed_rows;
 mod csv;
 mod decimal;
 mod defect;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::duality::claim_sums::{Claim, ClaimSums};
 use crate::duality::row_dual::{Multiplier, Residual, Score, sign, value};
-use crate::duality::row_sums::{Claim, RowSums};
 use crate::duality::softmax_dual::{ClassScores, SoftmaxDual};
 use wstar_data::error::Result;
 use wstar_numeric::double_double::Compensated;
@@ -18,11 +18,11 @@ use wstar_problem::objective::{Blocks, Rows};
 const MOST_LANES: usize = 32;
 
 /// The sums of all rows. With `inwards`, multipliers at an end of their range are moved into it by a tiny part.
-pub(super) fn gather(blocks: &mut dyn Blocks, claim: &Claim<'_>, inwards: bool) -> Result<RowSums> {
-    let mut total = RowSums::new(claim.problem);
+pub(super) fn gather(blocks: &mut dyn Blocks, claim: &Claim<'_>, inwards: bool) -> Result<ClaimSums> {
+    let mut total = ClaimSums::new(claim.problem);
     claim.pass(blocks, &mut |rows, first| {
         let count = lanes_for(rows.design, claim.problem.layout().len(), MOST_LANES);
-        let lanes: Vec<RowSums> = (0..count)
+        let lanes: Vec<ClaimSums> = (0..count)
             .into_par_iter()
             .map(|lane| {
                 let range = rows.len() * lane / count..rows.len() * (lane + 1) / count;
@@ -58,11 +58,11 @@ fn gather_rows(
     range: Range<usize>,
     claim: &Claim<'_>,
     inwards: bool,
-) -> RowSums {
+) -> ClaimSums {
     let (problem, rounding) = (claim.problem, claim.rounding);
     let (layout, loss) = (problem.layout(), problem.loss());
     let width = layout.width();
-    let mut sums = RowSums::new(problem);
+    let mut sums = ClaimSums::new(problem);
     let mut sizes = vec![0.0; layout.len()];
     let mut terms = 0;
     for i in range {

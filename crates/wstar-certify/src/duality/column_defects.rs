@@ -9,8 +9,8 @@
 use wstar_numeric::double_double::{Compensated, DoubleDouble};
 use wstar_problem::penalty::Penalty;
 
-use crate::duality::rounding::{Rounding, larger, upwards};
-use crate::duality::row_sums::{Claim, RowSums};
+use crate::duality::claim_sums::{Claim, ClaimSums};
+use crate::duality::error_bounds::{Rounding, larger, upwards};
 
 /// The column product of a parameter, within `error` of the exact one.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct ColumnProduct {
 }
 
 /// The column products of a pass.
-pub(super) fn column_products(sums: &RowSums) -> Vec<ColumnProduct> {
+pub(super) fn column_products(sums: &ClaimSums) -> Vec<ColumnProduct> {
     let products = sums.products.iter().zip(&sums.errors);
     products
         .map(|(product, &error)| ColumnProduct {
@@ -31,7 +31,7 @@ pub(super) fn column_products(sums: &RowSums) -> Vec<ColumnProduct> {
 }
 
 /// An upper bound on P − inf P, for rows with this sum of defects, after all moves onto equality constraints.
-pub(super) fn gap(claim: &Claim<'_>, sums: &RowSums, defects: f64, columns: &[ColumnProduct]) -> f64 {
+pub(super) fn gap(claim: &Claim<'_>, sums: &ClaimSums, defects: f64, columns: &[ColumnProduct]) -> f64 {
     let (problem, rounding) = (claim.problem, claim.rounding);
     let penalized = || {
         columns

@@ -1,13 +1,14 @@
 //! The linear system of a move onto equality constraints: the moving rows with centred and scaled columns, their Gram matrix, and
-//! bounds on its solution (`inverse_factor.rs`).
+//! bounds on its solution (`gram_inverse.rs`).
 
 use faer::Mat;
 
+use crate::duality::claim_sums::Claim;
 use crate::duality::column_defects::ColumnProduct;
-use crate::duality::inverse_factor::{Dependence, InverseFactor};
+use crate::duality::error_bounds::{Rounding, upwards};
+use crate::duality::gram_inverse::{Dependence, GramInverse};
 use crate::duality::moved_rows::MovedRows;
-use crate::duality::rounding::{Rounding, upwards};
-use crate::duality::row_sums::Claim;
+use crate::sequential::product;
 use wstar_numeric::double_double::Compensated;
 
 /// Cap: the numbers of a dense copy of the moving rows. Beyond it fewer rows move, and the bound is wider.
@@ -27,7 +28,7 @@ pub(super) struct Feasible {
 }
 
 /// The moving rows as a dense matrix x̂ = SCx̃, with the map.
-pub(super) struct Frame {
+pub(super) struct CentredRows {
     /// x̂, row by row; each entry has a relative error of at most 2u.
     pub(super) x: Mat<f64>,
     /// The centre of each column.
@@ -36,13 +37,13 @@ pub(super) struct Frame {
     pub(super) scale: Vec<f64>,
 }
 
-impl Frame {
+impl CentredRows {
     /// The constrained columns of the rows: all, or that of the intercept if `order` is 1.
     pub(super) fn new(claim: &Claim<'_>, rows: &MovedRows, k: &[f64], order: usize) -> Self {
         let layout = claim.problem.layout();
         let n = rows.len();
         if order < layout.width() {
-            return Frame {
+            return CentredRows {
                 x: Mat::from_fn(n, 1, |_, _| 1.0),
                 shift: Vec::new(),
                 scale: vec![1.0],
@@ -75,7 +76,7 @@ impl Frame {
                 (0..n).for_each(|i| x[(i, j)] *= *scale);
             }
         }
-        Frame { x, shift, scale }
+        CentredRows { x, shift, scale }
     }
 
     /// SC times the column products of output `k`, with bounds on the errors.
@@ -110,7 +111,7 @@ impl Frame {
     }
 }
 
-/// H, and d of `inverse_factor.rs`.
+/// H, and d of `gram_inverse.rs`.
 pub(super) struct Gram {
     pub(super) h: Mat<f64>,
     pub(super) d: Vec<f64>,
@@ -118,7 +119,7 @@ pub(super) struct Gram {
 
 /// A bound on the move.
 pub(super) struct Solved {
-    pub(super) factor: InverseFactor,
+    pub(super) factor: GramInverse,
     /// √(rᵀH⁻¹r), rounded up.
     pub(super) lambda: f64,
     pub(super) independent: Vec<usize>,
@@ -128,12 +129,12 @@ pub(super) struct Solved {
 
 impl Gram {
     /// Σkᵢx̂ᵢx̂ᵢᵀ.
-    pub(super) fn new(frame: &Frame, k: &[f64]) -> Self {
+    pub(super) fn new(frame: &CentredRows, k: &[f64]) -> Self {
         let roots: Vec<f64> = k.iter().map(|k| k.sqrt()).collect();
         let weighted = Mat::from_fn(frame.x.nrows(), frame.x.ncols(), |i, j| {
             roots[i] * frame.x[(i, j)]
         });
-        let h = weighted.transpose() * &weighted;
+        let h = product(weighted.transpose(), weighted.as_ref());
         let d = (0..h.ncols()).map(|j| (1.02 * h[(j, j)]).sqrt()).collect();
         Gram { h, d }
     }
@@ -148,7 +149,7 @@ impl Gram {
         relative: f64,
     ) -> Option<Solved> {
         let rounding = claim.rounding;
-        if let Some(factor) = InverseFactor::new(&self.h, &self.d, rows, relative, rounding) {
+        if let Some(factor) = GramInverse::new(&self.h, &self.d, rows, relative, rounding) {
             let lambda = factor.norm(residual, errors);
             return Some(Solved {
                 factor,
@@ -165,7 +166,7 @@ impl Gram {
         let h = Mat::from_fn(independent.len(), independent.len(), |a, b| {
             self.h[(independent[a], independent[b])]
         });
-        let factor = InverseFactor::new(&h, &of(&self.d), rows, relative, rounding)?;
+        let factor = GramInverse::new(&h, &of(&self.d), rows, relative, rounding)?;
         let (r, e) = (of(residual), of(errors));
         let lambda = factor.norm(&r, &e);
         let bounds = dependent.iter().map(|own| {
@@ -193,7 +194,7 @@ impl Solved {
     }
 
     /// What the products of dependent columns can gain within the reach.
-    pub(super) fn charge(&self, claim: &Claim<'_>, frame: &Frame) -> f64 {
+    pub(super) fn charge(&self, claim: &Claim<'_>, frame: &CentredRows) -> f64 {
         let (order, width) = (frame.scale.len(), claim.problem.layout().width());
         let own = self.dependent.iter().map(|&(at, product)| {
             let (output, j) = (at / order, at % order);

@@ -2,10 +2,10 @@
 
 use faer::Mat;
 
-use crate::duality::inverse_factor::solve;
+use crate::duality::claim_sums::Claim;
+use crate::duality::gram_inverse::solve;
 use crate::duality::moved_rows::{Duals, Moved, MovedRows, Rows, pairs};
 use crate::duality::row_dual::{Multiplier, Residual};
-use crate::duality::row_sums::Claim;
 use wstar_data::Design;
 use wstar_data::linear::Layout;
 use wstar_numeric::double_double::Compensated;

@@ -1,7 +1,7 @@
 //! Moves onto the equality constraints of a dual point: Σα = 0 for a free intercept, X̃ᵀα = 0 if nothing is penalised.
 //!
 //! **Lemma.** Let E be the constrained columns, kᵢ ≥ 0, H = X̃_Eᵀ·diag(k)·X̃_E nonsingular, r = X̃_Eᵀα and ν = H⁻¹r. Then α' = α − k∘(X̃_E·ν) has
-//! X̃_Eᵀα' = 0, and |αᵢ' − αᵢ| ≤ kᵢρᵢ with ρᵢ = ‖Rx̂ᵢ‖·‖Rr̂‖/(1 − ε) (`inverse_factor.rs`). For softmax k is the matrix
+//! X̃_Eᵀα' = 0, and |αᵢ' − αᵢ| ≤ kᵢρᵢ with ρᵢ = ‖Rx̂ᵢ‖·‖Rr̂‖/(1 − ε) (`gram_inverse.rs`). For softmax k is the matrix
 //! c(diag p' − p'p'ᵀ), and with |x̃ᵢ·(ν_k − Σ_l p'_lν_l)| ≤ g ≤ ½ the defects grow by at most ½(1 + g)·rᵀH⁻¹r + g·Σcᵢ Σₖ p'_k·|log(p'_k/p_k)|.
 //!
 //! α' is a vector of real numbers that is never computed: only the bounds kᵢρᵢ are used. Columns are first centred and scaled by
@@ -9,12 +9,12 @@
 
 use faer::Mat;
 
+use crate::duality::claim_sums::{Claim, ClaimSums};
 use crate::duality::column_defects::ColumnProduct;
-use crate::duality::constraint_system::{Feasible, Frame, Gram, MOST_NUMBERS};
+use crate::duality::constraint_system::{CentredRows, Feasible, Gram, MOST_NUMBERS};
+use crate::duality::error_bounds::upwards;
 use crate::duality::moved_rows::{Duals, Moved, MovedRows};
-use crate::duality::rounding::upwards;
 use crate::duality::row_dual::Multiplier;
-use crate::duality::row_sums::{Claim, RowSums};
 use crate::duality::softmax_equality;
 use wstar_numeric::double_double::{Compensated, DoubleDouble};
 use wstar_problem::problem::{Intercept, Problem};
@@ -45,7 +45,7 @@ impl Constrained {
 pub(super) fn onto(
     constrained: Constrained,
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     rows: &MovedRows,
     moved: &Moved,
 ) -> Option<Feasible> {
@@ -79,7 +79,7 @@ pub(super) fn onto(
         }
         Duals::Single(duals) => {
             let k = rows.slacks(claim, duals);
-            let frame = Frame::new(claim, rows, &k, order);
+            let frame = CentredRows::new(claim, rows, &k, order);
             if rows.len() * order > MOST_NUMBERS {
                 return None;
             }
@@ -130,7 +130,7 @@ fn defects_after(
 /// The move onto Σα = 0: every row with slack moves by kᵢr/K, K = Σk, and the other products by −r(Xᵀk)ⱼ/K.
 fn onto_intercept(
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     rows: &MovedRows,
     moved: &Moved,
     k: &[f64],

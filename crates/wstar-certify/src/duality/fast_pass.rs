@@ -17,9 +17,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::duality::rounding::{larger, upwards};
+use crate::duality::claim_sums::{Claim, ClaimSums};
+use crate::duality::error_bounds::{larger, upwards};
 use crate::duality::row_dual::{Multiplier, Residual, Score, VALUE_ERROR, sign};
-use crate::duality::row_sums::{Claim, RowSums};
 use wstar_data::Design;
 use wstar_data::error::Result;
 use wstar_numeric::dense::{add_magnitudes, magnitude};
@@ -44,11 +44,11 @@ const LEAST_BLOCK: usize = 8;
 const MOST_LANES: usize = 32;
 
 /// The sums of all rows.
-pub(super) fn gather(blocks: &mut dyn Blocks, claim: &Claim<'_>) -> Result<RowSums> {
-    let mut total = RowSums::new(claim.problem);
+pub(super) fn gather(blocks: &mut dyn Blocks, claim: &Claim<'_>) -> Result<ClaimSums> {
+    let mut total = ClaimSums::new(claim.problem);
     claim.pass(blocks, &mut |rows, first| {
         let count = lanes_for(rows.design, claim.problem.layout().len(), MOST_LANES);
-        let lanes: Vec<RowSums> = (0..count)
+        let lanes: Vec<ClaimSums> = (0..count)
             .into_par_iter()
             .map(|lane| {
                 let range = rows.len() * lane / count..rows.len() * (lane + 1) / count;
@@ -68,7 +68,7 @@ struct Lane<'a> {
     rows: &'a Rows<'a>,
     first: u64,
     claim: &'a Claim<'a>,
-    sums: RowSums,
+    sums: ClaimSums,
     /// X̃ᵀα of the current run.
     products: Vec<f64>,
     /// Rows of a run.
@@ -102,7 +102,7 @@ impl<'a> Lane<'a> {
             rows,
             first,
             claim,
-            sums: RowSums::new(claim.problem),
+            sums: ClaimSums::new(claim.problem),
             products: vec![0.0; layout.len()],
             run: (4 * layout.width() / entries.max(1)).clamp(RUN, LONGEST_RUN),
             weight: 0.0,
@@ -323,7 +323,7 @@ impl<'a> Lane<'a> {
     }
 
     /// The bounds of all errors.
-    fn finish(mut self) -> RowSums {
+    fn finish(mut self) -> ClaimSums {
         let (problem, rounding) = (self.claim.problem, self.claim.rounding);
         let (loss, classes) = (problem.loss(), problem.layout().outputs as f64);
         let (e, u) = (self.sums.score_error, rounding.unit());

@@ -12,29 +12,29 @@
 //! - *Equality constraints* (Σα = 0, X̃ᵀα = 0) are satisfied by a move of real numbers that is only bounded (`equality.rs`).
 //!
 //! The files:
-//! - `row_sums`: the claim, and the sums of a pass over the rows. `fast_pass`, `careful_pass`: the pass, in doubles with a-priori
+//! - `claim_sums`: the claim, and the sums of a pass over the rows. `fast_pass`, `careful_pass`: the pass, in doubles with a-priori
 //!   bounds, and in two doubles.
 //! - `row_dual`, `softmax_dual`: the multipliers of a row, and their defect.
 //! - `moved_rows`, `dual_step`: rows whose multipliers are changed, and Newton steps of the change.
-//! - `equality`, `softmax_equality`, `constraint_system`, `inverse_factor`: moves onto the equality constraints.
+//! - `equality`, `softmax_equality`, `constraint_system`, `gram_inverse`: moves onto the equality constraints.
 //! - `column_defects`: the defects of the columns, and the bound.
-//! - `rounding`: bounds on rounding errors.
+//! - `error_bounds`: bounds on rounding errors.
 //! - `dual_point`, `stored_multipliers`: how the dual point of a claim is recomputed, and the encoding of multipliers.
 //! - [`choose_multipliers`]: which multipliers a certificate stores.
 
 mod careful_pass;
 pub mod choose_multipliers;
+mod claim_sums;
 mod column_defects;
 mod constraint_system;
 mod dual_point;
 mod dual_step;
 mod equality;
+mod error_bounds;
 mod fast_pass;
-mod inverse_factor;
+mod gram_inverse;
 mod moved_rows;
-mod rounding;
 mod row_dual;
-mod row_sums;
 mod softmax_dual;
 mod softmax_equality;
 mod stored_multipliers;
@@ -46,12 +46,12 @@ pub use stored_multipliers::{StoredDual, multiplier};
 
 use serde::{Deserialize, Serialize};
 
+use claim_sums::{Claim, ClaimSums};
 use column_defects::column_products;
 use dual_step::Fitted;
 use equality::Constrained;
+use error_bounds::Rounding;
 use moved_rows::{Movable, MovedRows};
-use rounding::Rounding;
-use row_sums::{Claim, RowSums};
 use wstar_data::error::Result;
 use wstar_data::{Objection, Quantity};
 use wstar_numeric::agreement::agree;
@@ -198,7 +198,7 @@ fn certify_rounded(
         )?;
         if found.gap < best.gap || !inwards {
             best = best.or(found);
-            sums = RowSums {
+            sums = ClaimSums {
                 support: sums.support,
                 at_bound: sums.at_bound,
                 ..careful
@@ -262,14 +262,14 @@ struct Target {
 
 impl Target {
     /// A lower bound of the scale.
-    fn scale(&self, claim: &Claim<'_>, sums: &RowSums) -> f64 {
+    fn scale(&self, claim: &Claim<'_>, sums: &ClaimSums) -> f64 {
         let penalty = claim.problem.penalty_value(claim.parameters);
         // P is a sum of terms of at least 0, so its own rounding is relative.
         let primal = (sums.loss.value() - sums.loss_error + penalty) * (1.0 - ROUNDING);
         primal.max(self.tolerance.least_scale)
     }
 
-    fn relative_gap(&self, claim: &Claim<'_>, sums: &RowSums, gap: f64) -> f64 {
+    fn relative_gap(&self, claim: &Claim<'_>, sums: &ClaimSums, gap: f64) -> f64 {
         if gap == 0.0 {
             return 0.0;
         }
@@ -282,8 +282,15 @@ impl Target {
     }
 
     /// Computes S if the gap is not small enough without it.
-    fn learn(&mut self, blocks: &mut dyn Blocks, claim: &Claim<'_>, sums: &RowSums, gap: f64) -> Result<()> {
-        if !self.known && !(self.relative_gap(claim, sums, gap) <= self.tolerance.relative) {
+    fn learn(
+        &mut self,
+        blocks: &mut dyn Blocks,
+        claim: &Claim<'_>,
+        sums: &ClaimSums,
+        gap: f64,
+    ) -> Result<()> {
+        let is_reached = self.relative_gap(claim, sums, gap) <= self.tolerance.relative;
+        if !self.known && !is_reached {
             self.tolerance.least_scale = Baseline::of(blocks, claim.problem)?.least_scale(claim.problem);
             self.known = true;
         }
@@ -294,7 +301,7 @@ impl Target {
         &mut self,
         blocks: &mut dyn Blocks,
         claim: &Claim<'_>,
-        sums: &RowSums,
+        sums: &ClaimSums,
         gap: f64,
     ) -> Result<bool> {
         self.learn(blocks, claim, sums, gap)?;
@@ -319,7 +326,7 @@ const MOST_STALLS: usize = 3;
 fn prove(
     blocks: &mut dyn Blocks,
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     precision: Precision,
     target: &mut Target,
 ) -> Result<Bound> {
@@ -359,7 +366,7 @@ fn prove(
 fn change(
     blocks: &mut dyn Blocks,
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     precision: Precision,
     movable: Movable,
     least: f64,

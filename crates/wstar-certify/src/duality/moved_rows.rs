@@ -11,10 +11,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::duality::careful_pass::multiplier;
+use crate::duality::claim_sums::{Claim, ClaimSums};
 use crate::duality::column_defects::ColumnProduct;
-use crate::duality::rounding::upwards;
+use crate::duality::error_bounds::upwards;
 use crate::duality::row_dual::{Multiplier, Residual, Score, residual_slope, sign};
-use crate::duality::row_sums::{Claim, RowSums};
 use crate::duality::softmax_dual::{ClassScores, SoftmaxDual};
 use wstar_data::error::Result;
 use wstar_data::{Design, Row};
@@ -218,7 +218,13 @@ impl MovedRows {
 
     /// The dual point at v; without v that of the pass. `recomputed` is whether the multipliers of the pass may differ from those
     /// of this module by rounding.
-    pub(super) fn at(&self, claim: &Claim<'_>, sums: &RowSums, v: Option<&[f64]>, recomputed: bool) -> Moved {
+    pub(super) fn at(
+        &self,
+        claim: &Claim<'_>,
+        sums: &ClaimSums,
+        v: Option<&[f64]>,
+        recomputed: bool,
+    ) -> Moved {
         let layout = claim.problem.layout();
         let rounding = claim.rounding;
         let lanes = self.lanes(|rows| self.change(claim, rows, v));

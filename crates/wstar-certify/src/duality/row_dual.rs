@@ -19,7 +19,7 @@ use wstar_numeric::softplus::{SHARE_ERROR, exponentials_of};
 use wstar_problem::loss::{Loss, LossName};
 use wstar_problem::on_loss;
 
-use crate::duality::rounding::{Rounding, larger, upwards};
+use crate::duality::error_bounds::{Rounding, larger, upwards};
 use crate::duality::stored_multipliers::multiplier;
 
 /// Multipliers of smaller magnitude are set to 0, so that products with them do not underflow. Cap: it changes the gap by less

@@ -8,9 +8,9 @@ use wstar_data::Row;
 use wstar_numeric::double_double::{Compensated, DoubleDouble};
 use wstar_numeric::softplus::{EXP_ERROR, exponentials_of};
 
-use crate::duality::rounding::{Rounding, upwards};
+use crate::duality::claim_sums::Claim;
+use crate::duality::error_bounds::{Rounding, upwards};
 use crate::duality::row_dual::{Multiplier, Score, VALUE_ERROR};
-use crate::duality::row_sums::Claim;
 
 /// The scores of a row.
 pub(super) struct ClassScores {
@@ -166,7 +166,7 @@ impl SoftmaxDual {
     pub(super) fn divergence(&self, scores: &ClassScores, rounding: Rounding) -> f64 {
         let classes = self.shares.len();
         let (unit, eta) = (rounding.unit(), scores.share_error(rounding));
-        if !(eta < 0.05) {
+        if eta.is_nan() || eta >= 0.05 {
             return f64::INFINITY;
         }
         // The doubles c·p'_k are rounded once, and p'_t is the rest of 1.

@@ -2,18 +2,19 @@
 
 use faer::Mat;
 
+use crate::duality::claim_sums::{Claim, ClaimSums};
 use crate::duality::column_defects::ColumnProduct;
-use crate::duality::constraint_system::{Feasible, Frame, Gram, MOST_NUMBERS};
+use crate::duality::constraint_system::{CentredRows, Feasible, Gram, MOST_NUMBERS};
+use crate::duality::error_bounds::upwards;
 use crate::duality::moved_rows::{Duals, Moved, MovedRows, pairs};
-use crate::duality::rounding::upwards;
-use crate::duality::row_sums::{Claim, RowSums};
 use crate::duality::softmax_dual::SoftmaxDual;
+use crate::sequential::product;
 use wstar_numeric::double_double::Compensated;
 
 /// The change of the column products by the move onto Σα = 0 of softmax along ν, of which a part of size `g` is not known.
 fn add_known_move(
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     rows: &MovedRows,
     duals: &[SoftmaxDual],
     direction: &[f64],
@@ -40,14 +41,14 @@ fn add_known_move(
         rows.design.add_rows(0..n, &changes, &mut change);
         change.push(changes.iter().sum());
         let error = (rounding.gamma(n + classes + 32) + of_shares) * size + 1.01 * g * weight;
-        for j in 0..layout.width() {
-            let at = k * layout.width() + j;
+        let own = &mut products[k * layout.width()..(k + 1) * layout.width()];
+        for ((product, change), largest) in own.iter_mut().zip(change).zip(&sums.largest) {
             let mut value = Compensated::default();
-            value.add(products[at].value);
-            value.add(change[j]);
-            products[at] = ColumnProduct {
+            value.add(product.value);
+            value.add(change);
+            *product = ColumnProduct {
                 value: value.total(),
-                error: upwards(products[at].error + error * sums.largest[j]),
+                error: upwards(product.error + error * largest),
             };
         }
     }
@@ -56,7 +57,7 @@ fn add_known_move(
 /// The move of softmax.
 pub(super) fn onto(
     claim: &Claim<'_>,
-    sums: &RowSums,
+    sums: &ClaimSums,
     rows: &MovedRows,
     moved: &Moved,
     order: usize,
@@ -66,7 +67,7 @@ pub(super) fn onto(
     };
     let (layout, rounding) = (claim.problem.layout(), claim.rounding);
     let (classes, n) = (layout.outputs, rows.len());
-    let frame = Frame::new(claim, rows, &rows.weights, order);
+    let frame = CentredRows::new(claim, rows, &rows.weights, order);
     let free = classes - 1;
     if n * order > MOST_NUMBERS || n * free * free > 64 * MOST_NUMBERS {
         return None;
@@ -76,7 +77,7 @@ pub(super) fn onto(
     for (k, l) in pairs(free) {
         let of_row = |i: usize| rows.weights[i] * duals[i].curvature(k, l);
         let weighted = Mat::from_fn(n, order, |i, j| of_row(i) * frame.x[(i, j)]);
-        let pair = weighted.transpose() * &frame.x;
+        let pair = product(weighted.transpose(), frame.x.as_ref());
         for a in 0..order {
             for b in 0..order {
                 gram[(k * order + a, l * order + b)] = pair[(a, b)];
@@ -122,7 +123,7 @@ pub(super) fn onto(
     }
     // ν_k·x̃ minus their mean with weights p' is at most twice the largest.
     let g = upwards(2.0 * largest * lambda);
-    if !(g <= 0.5) {
+    if g > 0.5 {
         return None;
     }
     let scores = rows.class_scores().iter().zip(duals).zip(&rows.weights);

@@ -5,7 +5,7 @@ use dashu_float::round::mode::HalfEven;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::rounding::Rounding;
+use super::error_bounds::Rounding;
 use super::{DualPoint, certify_rounded};
 use wstar_data::linear::Layout;
 use wstar_data::{Dense, Design};
@@ -14,10 +14,10 @@ use wstar_problem::objective::{Rows, Weights};
 use wstar_problem::penalty::Penalty;
 use wstar_problem::problem::{Intercept, Problem};
 
-type Big = FBig<HalfEven, 2>;
+type Wide = FBig<HalfEven, 2>;
 
-fn big(x: f64) -> Big {
-    Big::try_from(x).unwrap().with_precision(256).value()
+fn big(x: f64) -> Wide {
+    Wide::try_from(x).unwrap().with_precision(256).value()
 }
 
 /// Logistic regression on one column far from 0, whose scores lose most of their digits in doubles.
@@ -70,11 +70,11 @@ impl Far {
     }
 
     /// P for the intercept of the column far from 0.
-    fn objective(&self, w: f64, b: &Big) -> Big {
+    fn objective(&self, w: f64, b: &Wide) -> Wide {
         let mut sum = big(0.5) * big(w) * big(w);
         for (t, y) in self.t.iter().zip(&self.y) {
             let margin = big(*y) * (big(w) * (big(self.offset) + big(*t)) + b);
-            sum = sum + (big(1.0) + (-margin).exp()).ln();
+            sum += (big(1.0) + (-margin).exp()).ln();
         }
         sum
     }

@@ -11,13 +11,10 @@
 //!
 //! R is not trusted: with ε < 1 it is nonsingular, and H is positive definite.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::matmul::matmul;
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, Mat, Par};
+use faer::Mat;
 
 use super::rounding::{FEW, SLACK, gamma};
+use crate::sequential::{inverse_factor, product};
 
 /// Diagonal elements of H outside this range, with its inverse, are refused. Derived: keeps all products in the range of
 /// doubles, far from underflow.
@@ -55,30 +52,8 @@ impl InverseFactor {
             let entry = gram[a.min(b) * p + a.max(b)] + if a == b { penalties[a] } else { 0.0 };
             entry * scale[a] * scale[b]
         });
-        // Single-threaded, because the bits of parallel operations depend on how they were split.
-        let mut factor = h.clone();
-        let scratch = cholesky_in_place_scratch::<f64>(p, Par::Seq, Default::default());
-        cholesky_in_place(
-            factor.as_mut(),
-            Default::default(),
-            Par::Seq,
-            MemStack::new(&mut MemBuffer::new(scratch)),
-            Default::default(),
-        )
-        .ok()?;
-        let mut r = Mat::<f64>::identity(p, p);
-        solve_lower_triangular_in_place(factor.as_ref(), r.as_mut(), Par::Seq);
-        let mut product = Mat::<f64>::zeros(p, p);
-        matmul(product.as_mut(), Accum::Replace, &r, &h, 1.0, Par::Seq);
-        let mut identity = Mat::<f64>::zeros(p, p);
-        matmul(
-            identity.as_mut(),
-            Accum::Replace,
-            &product,
-            r.transpose(),
-            1.0,
-            Par::Seq,
-        );
+        let r = inverse_factor(&h)?;
+        let identity = product(product(r.as_ref(), h.as_ref()).as_ref(), r.transpose());
         let mut squares = 0.0;
         for b in 0..p {
             for a in 0..p {

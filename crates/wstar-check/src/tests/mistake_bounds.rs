@@ -160,7 +160,7 @@ fn compare() -> (usize, usize, usize) {
             rate: source.pick(&[1.0, 0.1]),
             schedule: source.pick(&[Schedule::Constant, Schedule::Inverse, Schedule::Halving(5)]),
             repeats: Some(1 + source.below(5) as u64),
-            start: start,
+            start,
             multiset: false,
         };
         let margin = 10f64.powf(2.0 * source.uniform() - 1.0) * (1.0 + x[n - 1][0].abs());

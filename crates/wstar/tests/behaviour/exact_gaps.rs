@@ -208,7 +208,7 @@ impl Case {
                     sum.ln() + largest - own
                 }
             };
-            sum = sum + big(self.c) * own;
+            sum += big(self.c) * own;
         }
         Some(sum)
     }

@@ -2,7 +2,7 @@
 
 mod dyadic_numbers;
 mod least_errors;
-mod margins;
+mod margin_bounds;
 mod proof_files;
 
 use crate::check::check;

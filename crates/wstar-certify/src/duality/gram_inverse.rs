@@ -5,20 +5,20 @@
 //! (γ_{2p+8} + γ_{n+16})·1.05·‖|R|d‖². If ε < 1, H is positive definite, and aᵀH⁻¹g = (Ra)ᵀ(I + E)⁻¹(Rg) with ‖E‖ ≤ ε, so
 //! |aᵀH⁻¹g| ≤ ‖Ra‖·‖Rg‖/(1 − ε). `docs/proofs.md` has the proof.
 
-use faer::linalg::solvers::Solve;
-use faer::{Mat, MatRef, Side};
+use faer::{Mat, MatRef};
 
-use crate::duality::rounding::{Rounding, upwards};
+use crate::duality::error_bounds::{Rounding, upwards};
+use crate::sequential::{inverse_factor, product};
 
 /// R with RHRᵀ ≈ I.
-pub(super) struct InverseFactor {
+pub(super) struct GramInverse {
     pub(super) r: Mat<f64>,
     /// ε.
     epsilon: f64,
     rounding: Rounding,
 }
 
-impl InverseFactor {
+impl GramInverse {
     /// The factor of a computed Gram matrix over `rows` rows, whose entries have terms of magnitude at most d_a·d_b; `None` if
     /// it is not proved to be positive definite. `relative` is the relative error of the terms.
     pub(super) fn new(
@@ -29,17 +29,8 @@ impl InverseFactor {
         rounding: Rounding,
     ) -> Option<Self> {
         let order = gram.nrows();
-        let lower = gram.llt(Side::Lower).ok()?;
-        let factor = lower.L().to_owned();
-        let r = invert_lower(&factor);
-        if !r
-            .as_ref()
-            .col_iter()
-            .all(|column| column.iter().all(|x| x.is_finite()))
-        {
-            return None;
-        }
-        let product = &r * gram * r.transpose();
+        let r = inverse_factor(gram)?;
+        let product = product(product(r.as_ref(), gram.as_ref()).as_ref(), r.transpose());
         let mut squares = 0.0;
         for a in 0..order {
             for b in 0..order {
@@ -52,7 +43,7 @@ impl InverseFactor {
             .sum();
         let gamma = rounding.gamma(2 * order + 8) + rounding.gamma(rows + 16) + relative;
         let epsilon = upwards(squares.sqrt() + 1.05 * gamma * sizes);
-        (epsilon < 0.5).then_some(InverseFactor { r, epsilon, rounding })
+        (epsilon < 0.5).then_some(GramInverse { r, epsilon, rounding })
     }
 
     /// An upper bound of ‖Rg‖/(1 − ε) for g within `errors` of `values`.
@@ -77,7 +68,7 @@ impl InverseFactor {
     /// Upper bounds of ‖Rxᵢ‖ for the rows xᵢ of a matrix, whose columns are those from `first` on.
     pub(super) fn row_norms(&self, x: MatRef<'_, f64>, first: usize) -> Vec<f64> {
         let columns = self.r.as_ref().subcols(first, x.ncols());
-        let products = x * columns.transpose();
+        let products = product(x, columns.transpose());
         let frobenius = columns.norm_l2();
         let gamma = self.rounding.gamma(x.ncols() + 8);
         (0..x.nrows())
@@ -173,17 +164,6 @@ impl Dependence {
     }
 }
 
-/// L⁻¹ of a lower triangle.
-fn invert_lower(lower: &Mat<f64>) -> Mat<f64> {
-    let mut inverse = Mat::<f64>::identity(lower.nrows(), lower.ncols());
-    faer::linalg::triangular_solve::solve_lower_triangular_in_place(
-        lower.as_ref(),
-        inverse.as_mut(),
-        faer::Par::Seq,
-    );
-    inverse
-}
-
 /// H⁻¹g for a symmetric matrix, after scaling its diagonal to 1; `None` if it is not positive definite.
 pub(super) fn solve(gram: &Mat<f64>, g: &[f64]) -> Option<Vec<f64>> {
     let order = g.len();
@@ -198,9 +178,14 @@ pub(super) fn solve(gram: &Mat<f64>, g: &[f64]) -> Option<Vec<f64>> {
         true => 1.0 + RIDGE,
         false => gram[(i.max(j), i.min(j))] * scale[i] * scale[j],
     });
-    let factor = unit.llt(Side::Lower).ok()?;
-    let solution = factor.solve(Mat::from_fn(order, 1, |j, _| g[j] * scale[j]));
-    let solution: Vec<f64> = (0..order).map(|j| solution[(j, 0)] * scale[j]).collect();
+    let r = inverse_factor(&unit)?;
+    let scaled: Vec<f64> = g.iter().zip(&scale).map(|(g, scale)| g * scale).collect();
+    let half: Vec<f64> = (0..order)
+        .map(|a| (0..=a).map(|b| r[(a, b)] * scaled[b]).sum())
+        .collect();
+    let solution: Vec<f64> = (0..order)
+        .map(|b| (b..order).map(|a| r[(a, b)] * half[a]).sum::<f64>() * scale[b])
+        .collect();
     solution.iter().all(|v| v.is_finite()).then_some(solution)
 }
 

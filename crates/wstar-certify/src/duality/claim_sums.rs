@@ -7,7 +7,7 @@ use wstar_problem::objective::{Blocks, Rows};
 use wstar_problem::problem::Problem;
 
 use crate::duality::dual_point::DualPoint;
-use crate::duality::rounding::{Rounding, larger};
+use crate::duality::error_bounds::{Rounding, larger};
 
 /// The point that is certified, with the stored multipliers.
 pub(super) struct Claim<'a> {
@@ -76,7 +76,7 @@ impl<'a> Claim<'a> {
 
 /// The sums of a pass.
 #[derive(Debug, Clone)]
-pub(super) struct RowSums {
+pub(super) struct ClaimSums {
     /// Σcᵢℓ.
     pub(super) loss: Compensated,
     /// A bound on the error of `loss`.
@@ -101,10 +101,10 @@ pub(super) struct RowSums {
     pub(super) at_bound: u64,
 }
 
-impl RowSums {
+impl ClaimSums {
     pub(super) fn new(problem: &Problem) -> Self {
         let layout = problem.layout();
-        RowSums {
+        ClaimSums {
             loss: Compensated::default(),
             loss_error: 0.0,
             defects: 0.0,
@@ -120,7 +120,7 @@ impl RowSums {
     }
 
     /// Adds the sums of other rows.
-    pub(super) fn merge(&mut self, other: &RowSums) {
+    pub(super) fn merge(&mut self, other: &ClaimSums) {
         self.loss.add(other.loss.total());
         self.loss_error += other.loss_error;
         self.defects += other.defects;
