@@ -13,7 +13,7 @@ use crate::defect::value;
 use crate::elementary::log1p;
 use crate::problem::{Intercept, Loss, Subproblem};
 
-/// A lower bound of σ·S, the least scale of a relative gap: σ = 2⁻²⁰, or 2⁻⁴⁰ with a penalty.
+/// A lower bound of min(1, 2⁻²⁰·S), the least scale of a relative gap.
 pub(crate) fn least_scale(sub: &Subproblem<'_>) -> f64 {
     let free = of_constant(sub, sub.problem.intercept == Intercept::Free).lo;
     let best = if free > 0.0 {
@@ -21,9 +21,7 @@ pub(crate) fn least_scale(sub: &Subproblem<'_>) -> f64 {
     } else {
         of_constant(sub, false).lo
     };
-    let penalized = sub.problem.l1 > 0.0 || sub.problem.l2 > 0.0;
-    let share = if penalized { 2f64.powi(-40) } else { 2f64.powi(-20) };
-    (best * share).next_down().max(0.0)
+    (best * 2f64.powi(-20)).next_down().clamp(0.0, 1.0)
 }
 
 /// The same for the best constant if it is free, and for 0 otherwise.

@@ -7,7 +7,7 @@
 //! **Pure ℓ1.** R*(u) = 0 for |u| ≤ l1, otherwise ∞. Let T ≤ 1 be a double with T·|uⱼ| ≤ l1 for all penalised j. ℓ* is convex and
 //! ℓ*(0) = −min ℓ = 0, so FY(Tα) ≤ T·FY(α) + (1 − T)·cℓ(z), and gap ≤ T·ΣFY + (1 − T)·Σcℓ + Σ|w|(l1 − T·s·u).
 //!
-//! **The relative gap** is gap/max(P, σ·S), with the objective S of the best constant model (`baseline.rs`).
+//! **The relative gap** is gap/max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model (`baseline.rs`).
 
 use crate::arithmetic::{Interval, larger};
 use crate::baseline;
@@ -22,7 +22,7 @@ pub(crate) struct Gap {
     pub(crate) primal: Interval,
     /// An upper bound on P − inf P; infinite if nothing was proved.
     pub(crate) gap: f64,
-    /// A lower bound of max(P, σ·S), with the objective S of the best constant model.
+    /// A lower bound of max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model.
     pub(crate) scale: f64,
     pub(crate) relative: f64,
     /// An upper bound on ‖w − w*‖ over the penalised parameters, if l2 > 0.

@@ -214,7 +214,7 @@ fn describe(proof: &Proof) -> String {
     match gap.gap.is_finite() {
         true => {
             let (gap, relative) = (at_most(gap.gap), at_most(gap.relative));
-            text += &format!("P − inf P at most {gap}; divided by max(P, σ·S) at most {relative}");
+            text += &format!("P − inf P at most {gap}; divided by max(P, min(1, 2⁻²⁰·S)) at most {relative}");
         }
         false => text += "no bound on P − inf P is known",
     }

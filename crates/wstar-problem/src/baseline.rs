@@ -1,9 +1,10 @@
-//! S, the objective of the best constant model, which gives relative gaps a scale: a gap is divided by max(P, σ·S).
+//! S, the objective of the best constant model, which gives relative gaps a scale: a gap is divided by max(P, min(1, 2⁻²⁰·S)).
 //!
 //! S is the infimum of Σcᵢℓ(yᵢ, b) over b, or its value at b = 0 if the intercept is absent or penalised, or if the infimum is 0
 //! because all targets are equal. It scales with the targets and the weights as P does, so the relative gap is the same for
-//! equivalent problems; σ·S replaces P where the model fits the rows (almost) exactly. σ is 2⁻²⁰ without a penalty and 2⁻⁴⁰ with
-//! one. With the weights c₊, c₋ of two classes, W their sum, cₖ those of several, and the mean ȳ:
+//! equivalent problems; 2⁻²⁰·S replaces P where the model fits the rows (almost) exactly. On separable rows S grows with C and
+//! min P does not, so 2⁻²⁰·S counts only up to 1. With the weights c₊, c₋ of two classes, W their sum, cₖ those of several, and
+//! the mean ȳ:
 //!
 //! - squared: ½Σc(y − ȳ)²; logistic and softmax: Σcₖ·log(W/cₖ); hinge: 2·min(c₊, c₋);
 //! - squared hinge and modified Huber: 4c₊c₋/W, at b = (c₊ − c₋)/W; squared error of a probability: c₊c₋/W;
@@ -17,13 +18,9 @@ use crate::tolerance::Tolerance;
 use wstar_data::error::Result;
 use wstar_numeric::double_double::{Compensated, sum_scaled};
 
-/// The share of S below which P no longer is the scale, without a penalty. Derived: 2⁻²⁰ with a tolerance of 10⁻⁶ requires a gap
-/// of 10⁻¹²·S, which rounding permits where the model fits all rows exactly.
+/// The share of S below which P no longer is the scale. Derived: 2⁻²⁰ with a tolerance of 10⁻⁶ requires a gap of 10⁻¹²·S, which
+/// rounding permits where the model fits all rows exactly.
 const SHARE: f64 = 1.0 / (1u64 << 20) as f64;
-
-/// The same with a penalty, which keeps P above 0. Derived: for separable classes P stays bounded while S grows with C, and P must
-/// remain the scale up to C = 10¹⁰.
-const PENALIZED_SHARE: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Counters the rounding of S, so that the result is a lower bound. Derived: compensated sums of at most 10⁹ rows err by less.
 const ROUNDED_DOWN: f64 = 1.0 - 1e-6;
@@ -195,13 +192,8 @@ impl Baseline {
         if found > 0.0 { ROUNDED_DOWN * found } else { 0.0 }
     }
 
-    /// The least scale of a relative gap: 2⁻²⁰·S, or 2⁻⁴⁰·S with a penalty.
+    /// The least scale of a relative gap: min(1, 2⁻²⁰·S).
     pub fn least_scale(&self, problem: &Problem) -> f64 {
-        let share = if problem.penalty().is_none() {
-            SHARE
-        } else {
-            PENALIZED_SHARE
-        };
-        share * self.objective(problem)
+        (SHARE * self.objective(problem)).min(1.0)
     }
 }

@@ -74,7 +74,7 @@ pub struct DualityGap {
     pub dual: f64,
     /// An upper bound on P minus the infimum of the objective.
     pub gap: f64,
-    /// An upper bound on gap/max(P, σ·S), with the objective S of the best constant model.
+    /// An upper bound on gap/max(P, min(1, 2⁻²⁰·S)), with the objective S of the best constant model.
     pub relative_gap: f64,
     /// The tolerance for the relative gap.
     pub tol: f64,

@@ -102,6 +102,22 @@ fn regularized() -> Vec<Case> {
         ),
         case("separable classes", setosa(), Options::of(Method::Logistic)),
         case(
+            "dependent columns",
+            {
+                // The third column is the sum of the others and the intercept's.
+                let row = |i: u32| {
+                    let (a, b) = (f64::from(i % 7), f64::from(i * i % 11));
+                    vec![a, b, a + b + 1.0]
+                };
+                let rows: Vec<Vec<f64>> = (0..60).map(row).collect();
+                let target =
+                    |(i, row): (usize, &Vec<f64>)| row[0] - 0.5 * row[1] + f64::from(i as u32 * 7 % 5);
+                let targets = rows.iter().enumerate().map(target).collect();
+                Dataset::measured(&rows, targets).unwrap()
+            },
+            Options::of(Method::LeastSquares),
+        ),
+        case(
             "logistic, one against the rest",
             iris(),
             Options {
