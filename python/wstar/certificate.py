@@ -62,7 +62,7 @@ class Certificate:
         for document in documents:
             rest = {name: value for name, value in document.items() if name not in ("kind", "parts")}
             parts += document.get("parts") or [rest]
-        numbers: dict[str, float] = {}
+        numbers: dict[str, Any] = {}
         if all("primal" in part and "dual" in part for part in parts):
             primal, dual = (sum(part[name] for part in parts) for name in ("primal", "dual"))
             reaches = [part["reach"] for part in parts if part.get("reach") is not None]
@@ -80,21 +80,26 @@ class Certificate:
 
     def with_intervals(self, proved: list[Any], coef: npt.ArrayLike, intercept: npt.ArrayLike) -> Certificate:
         """The certificate with proved intervals, from one list of subproblems for each model; unchanged if one is absent."""
-        problems = [problem for model in proved for problem in model or [None]]
-        if not problems or None in problems:
+        if not proved or not all(proved):
             return self
+        problems = [problem for model in proved for problem in model]
         features = np.shape(coef)[-1]
-        sides = {end: np.array([problem[end] for problem in problems]) for end in ("lower", "upper")}
-        shape = np.shape(intercept)
-        without = np.zeros(shape)
+        lower, upper = (
+            np.array([problem[end] for problem in problems], dtype=float) for end in ("lower", "upper")
+        )
+
+        def of_coef(side: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            return np.asarray(side[:, :features].reshape(np.shape(coef)))
 
         def of_intercept(side: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            return side[:, features].reshape(shape) if side.shape[1] > features else without
+            if side.shape[1] == features:
+                return np.zeros(np.shape(intercept))
+            return np.asarray(side[:, features].reshape(np.shape(intercept)))
 
         return replace(
             self,
-            coef_interval_=tuple(side[:, :features].reshape(np.shape(coef)) for side in sides.values()),
-            intercept_interval_=tuple(of_intercept(side) for side in sides.values()),
+            coef_interval_=(of_coef(lower), of_coef(upper)),
+            intercept_interval_=(of_intercept(lower), of_intercept(upper)),
         )
 
     def claim(self) -> str:

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use wstar_problem::on_loss;
 
 use crate::duality::DualityGap;
-use crate::duality::{DualPoint, StoredDual, certify as certify_gap};
+use crate::duality::{DualPoint, StoredDual, certify as certify_gap, certify_as_stored};
 use wstar_data::error::Result;
 use wstar_problem::loss::{Loss, LossName};
 use wstar_problem::objective::{Blocks, Rows};
@@ -78,7 +78,11 @@ pub fn certify(
             .map(|&(i, _)| (i as u64, share(rows, problem, i, dual[i])))
             .collect();
         let point = DualPoint::Stored(StoredDual::new(&pairs, coarse));
-        let claim = certify_gap(&mut rows.borrowed(), problem, parameters, point, tol)?;
+        // Changes of the multipliers could hide that the stored ones are too coarse to show the weights.
+        let claim = match threshold > 0.0 {
+            true => certify_as_stored(&mut rows.borrowed(), problem, parameters, point, tol)?,
+            false => certify_gap(&mut rows.borrowed(), problem, parameters, point, tol)?,
+        };
         // Half the tolerance leaves a margin for the rounding of other machines. More digits cannot make the gap smaller than
         // the one that the solver reached; in that case the margin is 1 %. Heuristic: both shares are not measured yet.
         let no_further = NO_BETTER * claim.relative_gap <= reached;

@@ -16,6 +16,8 @@ pub(super) struct Claim<'a> {
     /// Rows, increasing, and the positions of their multipliers within their ranges.
     pub(super) stored: Vec<(u64, f64)>,
     pub(super) rounding: Rounding,
+    /// Whether the multipliers of some rows may be changed where the columns do not fit them.
+    pub(super) changes: bool,
 }
 
 impl<'a> Claim<'a> {
@@ -38,6 +40,7 @@ impl<'a> Claim<'a> {
             parameters,
             stored,
             rounding,
+            changes: true,
         })
     }
 

@@ -168,6 +168,21 @@ pub fn certify(
     certify_rounded(blocks, problem, parameters, dual_point, tol, Rounding::BINARY64)
 }
 
+/// Bounds the gap by the multipliers as they are stored, apart from moves onto equality constraints.
+fn certify_as_stored(
+    blocks: &mut dyn Blocks,
+    problem: &Problem,
+    parameters: &[f64],
+    dual_point: DualPoint,
+    tol: f64,
+) -> Result<DualityGap> {
+    let claim = Claim {
+        changes: false,
+        ..Claim::new(problem, parameters, &dual_point, Rounding::BINARY64)?
+    };
+    bound(blocks, &claim, dual_point, tol)
+}
+
 fn certify_rounded(
     blocks: &mut dyn Blocks,
     problem: &Problem,
@@ -177,21 +192,25 @@ fn certify_rounded(
     rounding: Rounding,
 ) -> Result<DualityGap> {
     let claim = Claim::new(problem, parameters, &dual_point, rounding)?;
+    bound(blocks, &claim, dual_point, tol)
+}
+
+fn bound(blocks: &mut dyn Blocks, claim: &Claim<'_>, dual_point: DualPoint, tol: f64) -> Result<DualityGap> {
     let mut target = Target {
         tolerance: Tolerance::from(tol),
         known: false,
     };
-    let fast = fast_pass::gather(blocks, &claim)?;
-    let mut best = prove(blocks, &claim, &fast, Precision::Fast, &mut target)?;
+    let fast = fast_pass::gather(blocks, claim)?;
+    let mut best = prove(blocks, claim, &fast, Precision::Fast, &mut target)?;
     let mut sums = fast;
     for inwards in [false, true] {
-        if target.is_reached(blocks, &claim, &sums, best.gap)? || (inwards && best.gap.is_finite()) {
+        if target.is_reached(blocks, claim, &sums, best.gap)? || (inwards && best.gap.is_finite()) {
             break;
         }
-        let careful = careful_pass::gather(blocks, &claim, inwards)?;
+        let careful = careful_pass::gather(blocks, claim, inwards)?;
         let found = prove(
             blocks,
-            &claim,
+            claim,
             &careful,
             Precision::Careful { inwards },
             &mut target,
@@ -205,8 +224,8 @@ fn certify_rounded(
             };
         }
     }
-    target.learn(blocks, &claim, &sums, best.gap)?;
-    let primal = sums.loss.value() + problem.penalty_value(parameters);
+    target.learn(blocks, claim, &sums, best.gap)?;
+    let primal = sums.loss.value() + claim.problem.penalty_value(claim.parameters);
     // An infinite bound proves nothing. A file cannot hold it, so the largest number takes its place.
     let gap = if best.gap.is_nan() {
         f64::MAX
@@ -217,7 +236,7 @@ fn certify_rounded(
         primal,
         dual: (primal - gap).max(f64::MIN),
         gap,
-        relative_gap: target.relative_gap(&claim, &sums, gap).min(f64::MAX),
+        relative_gap: target.relative_gap(claim, &sums, gap).min(f64::MAX),
         tol,
         rows: sums.rows,
         support: sums.support,
@@ -405,7 +424,7 @@ fn change(
     if constrained != Constrained::None && (can_suffice || claim.problem.penalty().is_none()) {
         best = bound(&moved);
     }
-    if movable == Movable::Few {
+    if movable == Movable::Few || !claim.changes {
         return Ok(best);
     }
     let penalty = claim.problem.penalty();
