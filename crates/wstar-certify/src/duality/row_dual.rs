@@ -287,8 +287,8 @@ impl Multiplier {
 
     /// An upper bound on c·KL(p'‖p).
     ///
-    /// With p'ₖ = pₖ(1 + ωₖ), KL = Σpₖφ(ωₖ) and φ(ω) ≤ ½ω²(1 + max(−ω, 0)). For the smaller share m of p and |ω| ≤ 1 the other one
-    /// has |ω|·m/(1 − m), so the sum is at most m/(1 − m)·½ω²(1 + |ω|). Beyond it p' log(p'/p) ≤ p'·log(1/p) is used.
+    /// With p'ₖ = pₖ(1 + ωₖ), KL = Σpₖφ(ωₖ) and φ(ω) ≤ ½ω²(1 + max(−ω, 0)), where −ω ≤ 1. If the smaller share m of p has ω, the other
+    /// one has −ω·m/(1 − m). Where p is tiny, p' log(p'/p) ≤ p'·log(1/p) can be smaller.
     fn entropy(self, c: f64, radius: f64, residual: Residual, rounding: Rounding) -> f64 {
         let Residual { h, error } = residual;
         let small = c * smaller_share(h);
@@ -315,12 +315,9 @@ impl Multiplier {
         let near = match small > 0.0 {
             true => {
                 let omega = off / small * (1.0 + unit) + eta;
-                if omega <= 1.0 {
-                    let odds = share / (1.0 - share).max(0.4);
-                    odds * 0.5 * omega * omega * (1.0 + omega)
-                } else {
-                    f64::INFINITY
-                }
+                let odds = share / (1.0 - share).max(0.4);
+                let of_other = odds * (1.0 + (omega * odds).min(1.0));
+                0.5 * share * omega * omega * (1.0 + omega.min(1.0) + of_other)
             }
             false => f64::INFINITY,
         };
